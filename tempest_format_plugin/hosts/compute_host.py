@@ -1,0 +1,188 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a compute host knows about the disks of a server."""
+
+import inspect
+import json
+import re
+import shlex
+import threading
+import uuid
+
+from tempest_format_plugin.formats import host_report
+from tempest_format_plugin.hosts import exceptions
+from tempest_format_plugin.hosts import observe_script
+from tempest_format_plugin.hosts import profile as profiles
+from tempest_format_plugin.hosts import ssh
+
+# The system's own Python, which every distribution that nova supports has
+# there: one that is earlier in the PATH may be a wrapper (pyenv's costs more
+# than all that the script does). -I -S: settings and packages stay out, which
+# halves the time to start.
+_PYTHON = ('/usr/bin/python3', '-I', '-S', '-')
+
+_SUDO_REFUSED = re.compile(
+    r'^sudo: .*(password|terminal|tty)|is not in the sudoers file|'
+    r'^Sorry, user \S+ (may not run|is not allowed)', re.MULTILINE)
+
+# docker and podman, in this order.
+_NO_CONTAINER = re.compile(
+    r'No such container|is not running|'
+    r'no container with name or ID|container state improper')
+
+
+class ComputeHost:
+    """One compute host: its connection, and how things are done there."""
+
+    def __init__(self, name, connection, profile):
+        self.name = name
+        self.connection = connection
+        self.profile = profile
+        self._script = inspect.getsource(observe_script)
+
+    def observe(self, server_id):
+        """Read what this host knows about all disks of a server.
+
+        One command over SSH, however many disks.
+
+        :param server_id: UUID of the server
+        :returns: formats.models.ServerObservation; its state is 'absent' if
+            libvirt doesn't know the server here
+        :raises HostAccessError: the host isn't as the options say
+        :raises formats.exceptions.ObservationError: an answer of the host
+            makes no sense
+        """
+        server_id = str(uuid.UUID(server_id))
+        profile = self.profile
+        command = shlex.join(profile.argv(
+            *_PYTHON, server_id, profile.instances_path, *profile.virsh, ';',
+            *profile.qemu_img_limited))
+        completed = self.connection.run(command, stdin=self._script)
+        self._check_sudo(completed)
+        self._check_start(completed)
+        completed.check()
+        self._check_problem(completed.stdout)
+        return host_report.parse(completed.stdout, server_id=server_id,
+                                 host=self.name)
+
+    def root_shell(self, script, timeout=None):
+        """Run a shell script as root.
+
+        The script is the shell's standard input: commands in it that would
+        read theirs need ``< /dev/null``. It ends at the first failure only
+        if it says ``set -e``.
+
+        :returns: ssh.Completed, whatever the exit status
+        :raises HostAccessError: the host isn't as the options say
+        """
+        completed = self.connection.run(
+            shlex.join(self.profile.root_shell_argv), stdin=script,
+            timeout=timeout)
+        self._check_sudo(completed)
+        return completed
+
+    def close(self):
+        self.connection.close()
+
+    # What sudo, podman, docker and the shells could not do is told by their
+    # words: their exit statuses overlap with those of the command.
+
+    def _check_sudo(self, completed):
+        """Raise if sudo is missing or doesn't let the user in."""
+        if completed.exit_status != 0 and self.profile.sudo and (
+                _SUDO_REFUSED.search(completed.stderr)
+                or _is_missing(self.profile.sudo[0], completed.stderr)):
+            raise self._access_error('sudo', completed.stderr)
+
+    def _check_start(self, completed):
+        """Raise if the container or its Python are missing."""
+        if completed.exit_status == 0:
+            return
+        stderr = completed.stderr
+        if self.profile.container_name:
+            if _is_missing(self.profile.container_runtime, stderr):
+                raise self._access_error('container_runtime', stderr)
+            if _NO_CONTAINER.search(stderr):
+                raise self._access_error('container_name', stderr)
+        if _is_missing(_PYTHON[0], stderr):
+            raise self._access_error('python', stderr)
+
+    def _check_problem(self, report):
+        """Raise if the observe script says that it couldn't do its work."""
+        try:
+            problem = json.loads(report).get('problem')
+        except (ValueError, AttributeError):
+            # host_report says what is wrong with it.
+            return
+        if problem is not None:
+            raise self._access_error(problem['field'], problem['text'])
+
+    def _access_error(self, field, text):
+        container = self.profile.container_name
+        where = f' in container {container}' if container else ''
+        expected = {
+            'sudo': 'root access without a password',
+            'container_runtime': 'a container runtime',
+            'container_name': f'the container {container} to run',
+            'python': f'{_PYTHON[0]}{where}',
+            'virsh': f'a virsh that reaches libvirt{where}',
+            'qemu_img': f'prlimit and qemu-img{where}',
+            'instances_path': f'the instances directory of nova{where}',
+        }[field]
+        # Which python3 to run is no option: the right container has one, or
+        # the host of the right deployment.
+        option = profiles.OPTIONS.get(
+            field, 'container_name' if container else 'profile')
+        return exceptions.HostAccessError(
+            self.name, f'expected {expected}, got: {text.strip()}', option)
+
+
+def _is_missing(program, stderr):
+    """Whether sudo, a shell, runc or crun complains that it isn't there."""
+    program = re.escape(program)
+    return re.search(rf'(?<![\w/]){program}: (command )?not found|'
+                     rf'(?<![\w/]){program}: no such file|'
+                     rf'executable file `{program}` not found', stderr,
+                     re.IGNORECASE)
+
+
+class ComputeHosts:
+    """The compute hosts of a cloud, each with one connection for good.
+
+    :param endpoint_of: function from the name of a host to its ssh.Endpoint
+    :param profile: the deployment profile of all of them
+    """
+
+    def __init__(self, endpoint_of, profile):
+        self._endpoint_of = endpoint_of
+        self._profile = profile
+        self._hosts = {}
+        self._lock = threading.Lock()
+
+    def get(self, name):
+        """The ComputeHost of that name, the same one each time.
+
+        Doesn't connect: the first command does.
+        """
+        with self._lock:
+            if name not in self._hosts:
+                connection = ssh.Connection(self._endpoint_of(name))
+                self._hosts[name] = ComputeHost(name, connection,
+                                                self._profile)
+            return self._hosts[name]
+
+    def close(self):
+        """Close all connections."""
+        with self._lock:
+            for host in self._hosts.values():
+                host.close()

@@ -1,0 +1,140 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""How things are done on the compute hosts of one kind of deployment."""
+
+import dataclasses
+import shlex
+
+from tempest_format_plugin.hosts import exceptions
+
+# The same limits as nova's: a file to be inspected may have been written by
+# a guest to exhaust whoever inspects it (nova/virt/images.py,
+# QEMU_IMG_LIMITS; LP 1449062).
+QEMU_IMG_LIMITS = ('prlimit', '--as=1073741824', '--cpu=30')
+
+# The option of [disk_format] that overrides each field.
+OPTIONS = {
+    'sudo': 'sudo_command',
+    'container_runtime': 'container_runtime',
+    'container_name': 'container_name',
+    'virsh': 'virsh_command',
+    'qemu_img': 'qemu_img_command',
+    'root_shell': 'root_shell_command',
+    'instances_path': 'instances_path',
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Profile:
+    """How to run commands on a compute host, and where things are.
+
+    Commands are tuples of arguments. Each of them runs through sudo (empty:
+    the SSH user is root) and, but for the root shell, inside the container if
+    one is named: virsh, qemu-img, prlimit, python3 and nova's instances must
+    all be there. They are in the libvirt containers of kolla and of TripleO,
+    where every image has python3 because its start script needs it.
+
+    :ivar root_shell: reads a script from its standard input; always on the
+        host itself
+    :ivar instances_path: nova's [DEFAULT] instances_path on the host
+    """
+
+    name: str
+    sudo: tuple[str, ...] = ()
+    container_runtime: str | None = None
+    container_name: str | None = None
+    virsh: tuple[str, ...] = ('virsh', '-c', 'qemu:///system')
+    qemu_img: tuple[str, ...] = ('qemu-img',)
+    root_shell: tuple[str, ...] = ('sh',)
+    instances_path: str = '/var/lib/nova/instances'
+
+    def argv(self, *command):
+        """The full command for the host: sudo, container, command."""
+        container = ()
+        if self.container_name:
+            container = (self.container_runtime, 'exec', '-i',
+                         self.container_name)
+        return (*self.sudo, *container, *command)
+
+    @property
+    def qemu_img_limited(self):
+        """qemu-img under nova's resource limits, without sudo, container."""
+        return (*QEMU_IMG_LIMITS, *self.qemu_img)
+
+    @property
+    def virsh_argv(self):
+        return self.argv(*self.virsh)
+
+    @property
+    def qemu_img_argv(self):
+        return self.argv(*self.qemu_img_limited)
+
+    @property
+    def root_shell_argv(self):
+        return (*self.sudo, *self.root_shell)
+
+
+BUILT_IN = {
+    'devstack': Profile('devstack', sudo=('sudo', '-n'),
+                        instances_path='/opt/stack/data/nova/instances'),
+    'lab': Profile('lab'),
+}
+
+
+def get(name, **overrides):
+    """A built-in profile with some of its values replaced.
+
+    :param overrides: value by field name; None keeps the profile's own.
+        Commands may be given as text, split as a shell would. An empty sudo
+        command means that none is needed; an empty container name or
+        runtime that there is no container.
+    :raises ProfileError: unknown profile, a command that can't be split, a
+        needed command that is empty, a container without runtime or the
+        other way round
+    """
+    if name not in BUILT_IN:
+        raise exceptions.ProfileError(
+            f'there is no deployment profile {name}, only '
+            f'{", ".join(BUILT_IN)}', 'profile')
+    values = {field: _value(field, value)
+              for field, value in overrides.items() if value is not None}
+    profile = dataclasses.replace(BUILT_IN[name], **values)
+    if bool(profile.container_name) != bool(profile.container_runtime):
+        raise exceptions.ProfileError(
+            f'a container needs a name and a runtime, got name '
+            f'{profile.container_name} and runtime '
+            f'{profile.container_runtime}',
+            'both container_name and container_runtime')
+    if not profile.instances_path.startswith('/'):
+        raise exceptions.ProfileError(
+            f'instances path {profile.instances_path!r} is not absolute',
+            OPTIONS['instances_path'])
+    return profile
+
+
+def _value(field, value):
+    if field in ('container_name', 'container_runtime'):
+        return value or None
+    if field == 'instances_path':
+        return value
+    try:
+        command = tuple(shlex.split(value) if isinstance(value, str)
+                        else value)
+    except ValueError as error:
+        raise exceptions.ProfileError(
+            f'command {value!r} can\'t be split into words ({error})',
+            OPTIONS[field]) from error
+    if not command and field != 'sudo':
+        raise exceptions.ProfileError(f'the {field} command is empty',
+                                      OPTIONS[field])
+    return command
