@@ -1,0 +1,69 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The compute hosts that tempest.conf describes."""
+
+import functools
+
+from tempest import config
+
+from tempest_format_plugin.hosts import compute_host
+from tempest_format_plugin.hosts import profile
+from tempest_format_plugin.hosts import ssh
+
+CONF = config.CONF
+
+# images_type = flat is the same backend as raw under another name: the class
+# is nova's Flat for both (nova/virt/libvirt/imagebackend.py, Backend).
+_SAME_BACKEND = {'flat': 'raw'}
+
+
+def hosts_of_backend(backend):
+    """Return the names of the compute hosts that have an image backend.
+
+    :param backend: 'raw' (which includes flat), 'qcow2', ...
+    :returns: list in the order of [disk_format] compute_backends
+    """
+    return [host for host, name in CONF.disk_format.compute_backends.items()
+            if _SAME_BACKEND.get(name, name) == backend]
+
+
+@functools.cache
+def compute_hosts():
+    """Return the ComputeHosts of this process: one connection per host.
+
+    :raises ProfileError: the options of the deployment profile contradict
+        each other
+    """
+    options = CONF.disk_format
+    return compute_host.ComputeHosts(_endpoint, profile.get(
+        options.profile,
+        sudo=options.sudo_command,
+        container_runtime=options.container_runtime,
+        container_name=options.container_name,
+        virsh=options.virsh_command,
+        qemu_img=options.qemu_img_command,
+        root_shell=options.root_shell_command,
+        instances_path=options.instances_path))
+
+
+def _endpoint(host):
+    options = CONF.disk_format
+    return ssh.Endpoint(
+        host, options.compute_addresses.get(host, host),
+        port=options.ssh_port,
+        user=options.ssh_user,
+        key_file=options.ssh_key_file,
+        known_hosts_file=options.ssh_known_hosts_file,
+        allow_unknown_hosts=options.ssh_allow_unknown_hosts,
+        connect_timeout=options.ssh_connect_timeout,
+        command_timeout=options.ssh_command_timeout)
