@@ -1,0 +1,30 @@
+"""Create the image and the flavors that are missing.
+
+Reads the cloud from OS_* variables and from standard input a JSON object
+{"image": {"name", "file"}, "flavors": [{"name", "ram", "vcpus", "disk"}]}.
+Prints a JSON object with their ids: {"image": id, "flavors": [id, id],
+"made": [names]}.
+"""
+import json
+import sys
+
+import openstack
+
+wanted = json.load(sys.stdin)
+cloud = openstack.connect()
+made = []
+image = cloud.image.find_image(wanted['image']['name'])
+if image is None:
+    image = cloud.image.create_image(
+        name=wanted['image']['name'], filename=wanted['image']['file'],
+        disk_format='raw', container_format='bare', visibility='public',
+        wait=True, validate_checksum=False)
+    made.append(image.name)
+existing = {flavor.name: flavor for flavor in cloud.compute.flavors()}
+flavors = []
+for flavor in wanted['flavors']:
+    if flavor['name'] not in existing:
+        existing[flavor['name']] = cloud.compute.create_flavor(**flavor)
+        made.append(flavor['name'])
+    flavors.append(existing[flavor['name']].id)
+json.dump({'image': image.id, 'flavors': flavors, 'made': made}, sys.stdout)
