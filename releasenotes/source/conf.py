@@ -1,0 +1,31 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+extensions = [
+    'openstackdocstheme',
+    'reno.sphinxext',
+]
+
+project = 'tempest-format-plugin Release Notes'
+copyright = 'The tempest-format-plugin developers'
+
+# Release notes are of every version: none is named in the title.
+version = ''
+release = ''
+
+html_theme = 'openstackdocs'
+
+openstackdocs_repo_name = 'openstack/tempest-format-plugin'
+openstackdocs_auto_name = False
+openstackdocs_auto_version = False
+openstackdocs_bug_project = 'tempest-format-plugin'
+openstackdocs_bug_tag = ''
