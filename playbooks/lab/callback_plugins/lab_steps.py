@@ -86,9 +86,9 @@ class CallbackModule(CallbackBase):
                 self._display.display(f'{key}: {text}')
         for item in outcome.get('results', []):
             if item.get('failed'):
+                name = item.get(item.get('ansible_loop_var', 'item'))
                 self._display.display(
-                    f"{item.get('item')}: {item.get('msg')} "
-                    f"{item.get('stderr', '')}")
+                    f"{name}: {item.get('msg')} {item.get('stderr', '')}")
 
     def v2_runner_on_unreachable(self, result):
         self._display.display(

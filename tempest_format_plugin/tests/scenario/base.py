@@ -43,8 +43,6 @@ class FormatScenarioTest(manager.ScenarioTest):
     credentials = ['primary', 'admin']
     # 2.74: create a server on a host by name, whatever its zone.
     compute_min_microversion = '2.74'
-    # 1.6: traits.
-    placement_min_microversion = '1.6'
     # Compute hosts that the tests of a class need, by image backend.
     needed_hosts = {}
 
@@ -152,7 +150,10 @@ class FormatScenarioTest(manager.ScenarioTest):
     def revert_resize(self, server_id, host):
         """Revert a resize or cold migration, back to a host."""
         LOG.info('Reverting server %s to %s', server_id, host)
+        # What comes back is the disk that was left on the source.
+        left = self._previous_boot.get(server_id)
         self._expect_new_boot(server_id)
+        self._previous_boot[server_id] = left
         self.admin_servers.revert_resize_server(server_id)
         self._wait_for_status(server_id, 'ACTIVE')
         self.assert_on_host(server_id, host)
@@ -185,11 +186,15 @@ class FormatScenarioTest(manager.ScenarioTest):
         host = cloud.compute_hosts().get(self.host_of(server_id))
         server = host.observe(server_id)
         booted = self._last_boot.get(server_id)
-        if booted is not None and booted.guest is not None:
-            server = server.with_guest(booted.guest)
+        guest = booted.guest if booted is not None else None
+        if guest is not None:
+            server = server.with_guest(guest)
         disagreements = agreement.judge(server)
         self._step += 1
         text = table.render(server, disagreements)
+        if guest is not None:
+            text += (f'\nThe guest has booted this root disk '
+                     f'{guest.counter} times, now as {guest.boot_id}.')
         LOG.info('%s:\n%s', when, text)
         self.addDetail(f'{self._step}-{when}.txt', content.text_content(text))
         self.addDetail(
@@ -299,7 +304,8 @@ class FormatScenarioTest(manager.ScenarioTest):
 
         :returns: the trait's name
         """
-        trait = data_utils.rand_name('CUSTOM_FORMAT').replace('-', '_').upper()
+        trait = data_utils.rand_name(
+            'FORMAT', prefix='CUSTOM').replace('-', '_')
         self.os_admin.placement_client.create_trait(trait)
         self.addCleanup(self.os_admin.placement_client.delete_trait, trait)
         provider, = self.os_admin.resource_providers_client \

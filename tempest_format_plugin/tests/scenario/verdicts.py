@@ -18,11 +18,9 @@ from tempest import config
 from testtools import content
 
 from tempest_format_plugin.formats import bugs
+from tempest_format_plugin import results
 
 CONF = config.CONF
-
-# The detail of a result that names the bug which the test reproduced.
-BUG_DETAIL = 'known-bug'
 
 
 class DisagreementFound(AssertionError):
@@ -70,7 +68,7 @@ def known_bug(bug_id):
                                     server=error.server):
                     raise
                 found = error
-            self.addDetail(BUG_DETAIL, content.text_content(bug_id))
+            self.addDetail(results.BUG_DETAIL, content.text_content(bug_id))
 
             def the_test():
                 if found is not None:

@@ -14,7 +14,12 @@
 
 import pathlib
 
+import fixtures
+from oslo_config import cfg
+from oslo_config import fixture as config_fixture
 import testtools
+
+from tempest_format_plugin import plugin
 
 _SAMPLES = pathlib.Path(__file__).parent / 'samples'
 
@@ -25,3 +30,29 @@ class TestCase(testtools.TestCase):
     def sample(self, name):
         """Return the text of a recorded sample, its line ends kept."""
         return (_SAMPLES / name).read_bytes().decode()
+
+
+class PluginConf(config_fixture.Config):
+    """The plugin's options at their defaults, in place of tempest's CONF.
+
+    tempest's own would read the tempest.conf of whoever runs the tests.
+
+    :param modules: where CONF is replaced
+    """
+
+    def __init__(self, *modules):
+        conf = cfg.ConfigOpts()
+        plugin.FormatTempestPlugin().register_opts(conf)
+        super().__init__(conf)
+        self._modules = modules
+
+    def setUp(self):
+        super().setUp()
+        self.conf([], default_config_files=[])
+        for module in self._modules:
+            self.useFixture(
+                fixtures.MockPatchObject(module, 'CONF', self.conf))
+
+    def set(self, **options):
+        """Override options of [disk_format]."""
+        self.config(group='disk_format', **options)

@@ -1,0 +1,151 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+import io
+
+import subunit
+import testtools
+
+from tempest_format_plugin.formats import agreement
+from tempest_format_plugin.formats import bugs
+from tempest_format_plugin.formats import exceptions
+from tempest_format_plugin import results
+from tempest_format_plugin.tests.scenario import verdicts
+from tempest_format_plugin.tests.unit import base
+from tempest_format_plugin.tests.unit.formats import observed
+
+BUG = '2038898'
+
+
+def found(*disks, outcome=bugs.SILENT):
+    """Return the DisagreementFound of a server with some disks."""
+    server = observed.server(*disks)
+    return verdicts.DisagreementFound(
+        'after-the-migration', server, agreement.judge(server), outcome)
+
+
+def signature(**changes):
+    """Return the DisagreementFound that is the bug's signature."""
+    return found(observed.disk(file='qcow2'),
+                 observed.disk('disk.eph0', file='qcow2'), **changes)
+
+
+class DisagreementFoundTest(base.TestCase):
+
+    def test_message(self):
+        error = signature()
+        self.assertIsInstance(error, AssertionError)
+        first, *others = str(error).split('\n')
+        self.assertEqual(
+            'after-the-migration, server some-server on node-1: expected '
+            'agreement, but (guest silent):', first)
+        self.assertEqual([str(one) for one in error.disagreements], others)
+
+
+class KnownBugTest(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.conf = self.useFixture(base.PluginConf(verdicts))
+
+    def run_test(self, error=None, known_bugs=(BUG,)):
+        """Run a decorated test that raises an error, if one is given.
+
+        :returns: (testtools.TestResult, its Verdict as results.py reads it)
+        """
+        self.conf.set(known_bugs=list(known_bugs))
+
+        class Scenario(testtools.TestCase):
+            @verdicts.known_bug(BUG)
+            def test_it(self):
+                """Steps."""
+                if error is not None:
+                    raise error
+        summary, output = testtools.TestResult(), io.BytesIO()
+        result = testtools.MultiTestResult(
+            summary, testtools.ExtendedToStreamDecorator(
+                subunit.StreamResultToBytes(output)))
+        result.startTestRun()
+        Scenario('test_it').run(result)
+        result.stopTestRun()
+        output.seek(0)
+        verdict, = results.read(output)
+        return summary, verdict
+
+    def assertFails(self, error, **options):
+        result, verdict = self.run_test(error, **options)
+        self.assertFalse(result.wasSuccessful())
+        self.assertEqual([], result.expectedFailures)
+        (_, traceback), = result.failures + result.errors
+        self.assertIn(str(error).splitlines()[0], traceback)
+        self.assertEqual(('disagrees', ''), (verdict.verdict, verdict.bug))
+
+    def test_signature_is_an_expected_failure(self):
+        result, verdict = self.run_test(signature())
+        self.assertTrue(result.wasSuccessful())
+        self.assertEqual(1, len(result.expectedFailures))
+        self.assertEqual(('reproduced', BUG, True),
+                         (verdict.verdict, verdict.bug, verdict.expected))
+
+    def test_expected_failure_keeps_what_was_found(self):
+        result, _ = self.run_test(signature())
+        (_, text), = result.expectedFailures
+        self.assertIn('live XML says raw, file says qcow2', text)
+        self.assertIn(f'nova bug {BUG}: image format change during', text)
+
+    def test_no_disagreement_is_an_unexpected_success(self):
+        result, verdict = self.run_test()
+        self.assertFalse(result.wasSuccessful())
+        self.assertEqual(1, len(result.unexpectedSuccesses))
+        self.assertEqual(('fixed', BUG, False),
+                         (verdict.verdict, verdict.bug, verdict.expected))
+        self.assertIn(BUG, verdict.reason)
+
+    def test_other_disagreement_fails(self):
+        self.assertFails(found(observed.disk(info='qcow2')))
+
+    def test_more_than_the_signature_fails(self):
+        self.assertFails(found(
+            observed.disk(file='qcow2'),
+            observed.disk('disk.eph0', file='qcow2', info='qcow2')))
+
+    def test_signature_with_a_guest_that_booted_fails(self):
+        self.assertFails(signature(outcome=bugs.BOOTED))
+
+    def test_silent_guest_is_never_expected(self):
+        self.assertFails(verdicts.GuestSilent('did not write'))
+
+    def test_other_errors_fail(self):
+        self.assertFails(AssertionError('on another host'))
+        self.assertFails(LookupError('no such server'))
+
+    def test_skip_passes_through(self):
+        result, verdict = self.run_test(testtools.TestCase.skipException(
+            'no hosts'))
+        self.assertEqual(['no hosts'], list(result.skip_reasons))
+        self.assertEqual(('skipped', ''), (verdict.verdict, verdict.bug))
+
+    def test_not_listed(self):
+        self.assertFails(signature(), known_bugs=())
+        _, verdict = self.run_test(known_bugs=())
+        self.assertEqual(('agrees', ''), (verdict.verdict, verdict.bug))
+
+    def test_keeps_the_name_and_the_docstring(self):
+        @verdicts.known_bug(BUG)
+        def test_it(test):
+            """Steps."""
+        self.assertEqual(('test_it', 'Steps.'),
+                         (test_it.__name__, test_it.__doc__))
+
+    def test_unknown_bug(self):
+        self.assertRaises(exceptions.FormatsError, verdicts.known_bug, '1')

@@ -1,0 +1,106 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What does one observation of a server with four disks cost?
+
+Needs a cloud and its tempest.conf: `tox -e lab -- benchmark` on a lab that
+is up. Compares, in one run and turn by turn, so that a slow moment of the
+machine hits both:
+
+- one observation, over the connection that the process keeps;
+- the same remote commands as scripts usually run them, each over a
+  connection of its own.
+"""
+
+import statistics
+import sys
+import time
+import unittest
+
+from tempest_format_plugin import cloud
+from tempest_format_plugin.hosts import ssh
+from tempest_format_plugin.tests.scenario import base
+
+ROUNDS = 15
+
+
+def seconds(function, *args):
+    started = time.perf_counter()
+    function(*args)
+    return time.perf_counter() - started
+
+
+def own_connection(endpoint, command):
+    connection = ssh.Connection(endpoint)
+    connection.run(command).check()
+    connection.close()
+
+
+class Benchmark(base.FormatScenarioTest):
+
+    needed_hosts = {'raw': 1}
+
+    def test_observation(self):
+        name = cloud.hosts_of_backend('raw')[0]
+        server = self.boot_server(name)
+        self.expect_boot_and_agreement(server, 'before-the-benchmark')
+        host = cloud.compute_hosts().get(name)
+        disks, = {len(host.observe(server).disks())}
+        endpoint = host.connection.endpoint
+        commands = list(remote_commands(host, server))
+
+        observed, alone, kept = [], [[] for _ in commands], [
+            [] for _ in commands]
+        for _ in range(ROUNDS):
+            observed.append(seconds(host.observe, server))
+            for number, command in enumerate(commands):
+                alone[number].append(
+                    seconds(own_connection, endpoint, command))
+                kept[number].append(
+                    seconds(host.connection.run, command))
+        report(disks, commands, observed, alone, kept)
+
+
+def remote_commands(host, server):
+    """The commands that an observation stands for, one by one."""
+    profile = host.profile
+    directory = f'{profile.instances_path}/{server}'
+    virsh = ' '.join(profile.virsh_argv)
+    qemu_img = ' '.join(profile.qemu_img_argv)
+    yield f'{virsh} domstate {server}'
+    yield f'{virsh} dumpxml {server}'
+    yield f'{virsh} dumpxml --inactive {server}'
+    yield f'cat {directory}/disk.info'
+    for disk in ('disk', 'disk.eph0', 'disk.swap', 'disk.config'):
+        yield (f'{qemu_img} info --force-share --output=json '
+               f'{directory}/{disk}')
+
+
+def report(disks, commands, observed, alone, kept):
+    observation = statistics.median(observed)
+    of_alone = [statistics.median(times) for times in alone]
+    of_kept = [statistics.median(times) for times in kept]
+    print(f'medians of {ROUNDS} rounds, {disks} disks; seconds')
+    print('alone: over a connection of its own; kept: over the kept one')
+    for command, one, other in zip(commands, of_alone, of_kept):
+        print(f'  alone {one:.3f}  kept {other:.3f}  {command[:60]}')
+    print(f'one observation: {observation:.3f}')
+    for title, value in (
+            ('the slowest command, alone', max(of_alone)),
+            ('all commands, alone', sum(of_alone)),
+            ('the slowest command, kept', max(of_kept)),
+            ('all commands, kept', sum(of_kept))):
+        print(f'  / {title} ({value:.3f}) = {observation / value:.2f}')
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1])
