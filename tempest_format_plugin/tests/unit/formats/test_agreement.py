@@ -269,7 +269,8 @@ class JudgeTest(base.TestCase):
                                  server_id='some-server', host='node-1')
 
     def test_samples_that_agree(self):
-        for name in ('raw', 'qcow2-with-volume', 'shut-off', 'absent'):
+        for name in ('raw', 'qcow2', 'qcow2-with-volume', 'shut-off',
+                     'absent'):
             self.assertEqual((), agreement.judge(self._sample(name)), name)
 
     def test_sample_of_the_bug(self):
@@ -280,6 +281,19 @@ class JudgeTest(base.TestCase):
              for pair in pairs],
             [(d.disk, d.rule, d.left.source, d.right.source)
              for d in agreement.judge(server)])
+
+    def test_samples_edited_by_hand(self):
+        for name, *pairs in (
+                ('edited-disk-info', (2, INFO, FILE), (2, INFO, LIVE),
+                 (2, INFO, INACTIVE)),
+                ('edited-inactive-xml', (1, INACTIVE, FILE),
+                 (1, LIVE, INACTIVE), (2, INFO, INACTIVE)),
+                ('edited-file', (1, INACTIVE, FILE), (2, INFO, FILE)),
+                ('edited-backing-format', (4, FILE, FILE))):
+            self.assertEqual(
+                [('disk', *pair) for pair in pairs],
+                [(d.disk, d.rule, d.left.source, d.right.source)
+                 for d in agreement.judge(self._sample(name))], name)
 
     def test_sentence(self):
         found = agreement.judge(observed.server(
