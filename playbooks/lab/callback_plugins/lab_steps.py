@@ -79,7 +79,8 @@ class CallbackModule(CallbackBase):
             return
         outcome = result._result
         self._display.display(
-            f'FAILED: {self.task} on {result._host}', color='red')
+            f'FAILED: {result._task.get_name()} on {result._host}',
+            color='red')
         for key in ('msg', 'stdout', 'stderr'):
             text = str(outcome.get(key) or '').strip()
             if text:
