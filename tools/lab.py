@@ -31,6 +31,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import psutil
@@ -200,6 +201,7 @@ class Lab:
         if not self.networks():
             # A cloud that is up has taken its memory already.
             check_machine(self.directory)
+            check_isolation(self.directory)
         check_sources(self.directory / 'cache' / 'venvs' / self.lock_digest())
         if self.settings_file.exists():
             running = json.loads(self.settings_file.read_text())
@@ -365,6 +367,29 @@ def check_machine(directory):
         raise LabError(f'the lab needs {DISK_GIB} GiB of free disk in '
                        f'{directory}, there are {disk:.1f}: free some or name '
                        f'another place with FORMAT_LAB_DIR')
+
+
+def check_isolation(directory):
+    """Refuse, in one line, a machine that nodes can't be made on."""
+    namespaces = subprocess.run(
+        ['unshare', '--net', '--mount', '--uts', '--ipc', '--pid', '--fork',
+         'true'], check=False, capture_output=True, text=True)
+    if namespaces.returncode:
+        raise LabError(f'this machine makes no namespaces '
+                       f'({last_line(namespaces.stderr)}): use a virtual '
+                       f'machine or a privileged container')
+    with tempfile.TemporaryDirectory(dir=directory) as trial:
+        for name in ('upper', 'work', 'root'):
+            os.mkdir(f'{trial}/{name}')
+        # In a namespace of its own: it goes with the process.
+        overlay = subprocess.run(
+            ['unshare', '--mount', 'mount', '-t', 'overlay', 'overlay', '-o',
+             f'lowerdir=/,upperdir={trial}/upper,workdir={trial}/work',
+             f'{trial}/root'], check=False, capture_output=True, text=True)
+    if overlay.returncode:
+        raise LabError(f'the file system of {directory} takes no overlay '
+                       f'({last_line(overlay.stderr)}): name a place on ext4 '
+                       f'or XFS with FORMAT_LAB_DIR')
 
 
 def check_sources(venv):

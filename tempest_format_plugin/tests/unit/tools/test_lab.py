@@ -282,6 +282,40 @@ class CheckMachineTest(LabTestCase):
             self.refusal())
 
 
+class CheckIsolationTest(LabTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.directory.mkdir()
+        self.failing = ()
+        self.patch((subprocess, 'run'), new=self.command)
+
+    def command(self, argv, **options):
+        failed = any(word in argv for word in self.failing)
+        return subprocess.CompletedProcess(
+            argv, int(failed), '', 'first\nno permission\n' if failed else '')
+
+    def refusal(self, *failing):
+        self.failing = failing
+        message = str(self.assertRaises(lab.LabError, lab.check_isolation,
+                                        self.directory))
+        self.assertNotIn('\n', message)
+        self.assertIn('(no permission)', message)
+        return message
+
+    def test_good(self):
+        lab.check_isolation(self.directory)
+        self.assertEqual([], list(self.directory.iterdir()))
+
+    def test_no_namespaces(self):
+        self.assertIn('makes no namespaces', self.refusal('unshare'))
+
+    def test_no_overlay(self):
+        self.assertIn(f'file system of {self.directory} takes no overlay',
+                      self.refusal('overlay'))
+        self.assertEqual([], list(self.directory.iterdir()))
+
+
 class CheckSourcesTest(LabTestCase):
 
     def setUp(self):
@@ -340,6 +374,7 @@ class UpTest(LabTestCase):
     def setUp(self):
         super().setUp()
         self.machine = self.patch((lab, 'check_machine'))
+        self.patch((lab, 'check_isolation'))
         self.patch((lab, 'check_sources'))
         self.networks = self.patch((self.lab, 'networks'), return_value=[])
         self.child = self.patch((self.lab, 'child'))
