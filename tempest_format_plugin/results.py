@@ -40,7 +40,8 @@ _TABLE = re.compile(r'(\d+)-.*\.txt$')
 # What a test finds out about disks and guests; all else that ends a test went
 # wrong on the way there.
 _FINDING = re.compile(
-    r'[\w.]*\b(DisagreementFound|GuestSilent|HeartbeatError):')
+    r'[\w.]*\b(DisagreementFound|GuestSilent|HeartbeatError|'
+    r'OtherDiskBooted):')
 
 _OF_STATUS = {
     'success': AGREES,

@@ -29,6 +29,12 @@ import typing
 
 SECTOR = 512
 
+# The guest's own lines begin with it.
+PREFIX = 'FORMAT-GUEST '
+
+# What nova returns of a console at most is 100 KiB (MAX_CONSOLE_BYTES in
+# nova/virt/libvirt/driver.py); less than this has its head still.
+_FULL = 90 * 1024
 _TAIL = 400
 
 _UUID = r'[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
@@ -121,10 +127,14 @@ def new_text(before, after):
     """
     if after.startswith(before):
         return after[len(before):]
-    if len(before) < _TAIL:
+    if len(after) < _FULL:
+        # Too short to have lost its head, whatever of the old text is in it:
+        # two boots of one guest may say much the same.
         return after
-    head, found, new = after.partition(before[-_TAIL:])
-    return new if found else after
+    overlap = before.find(after[:_TAIL])
+    if overlap >= 0 and after.startswith(before[overlap:]):
+        return after[len(before) - overlap:]
+    return after
 
 
 def _clean(text):

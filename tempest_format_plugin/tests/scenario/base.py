@@ -12,8 +12,11 @@
 
 """The verbs of the bug reports, for all scenario tests."""
 
+import os.path
+
 from oslo_log import log
 from tempest import config
+from tempest.lib.common import api_version_request
 from tempest.lib.common.utils import data_utils
 from tempest.lib.common.utils import test_utils
 from tempest.lib import exceptions as lib_exc
@@ -23,13 +26,21 @@ from testtools import content
 from tempest_format_plugin import cloud
 from tempest_format_plugin.formats import agreement
 from tempest_format_plugin.formats import bugs
+from tempest_format_plugin.formats import exceptions as formats_exceptions
+from tempest_format_plugin.formats import guest_console
 from tempest_format_plugin.formats import models
 from tempest_format_plugin.formats import table
 from tempest_format_plugin.guests import boot
+from tempest_format_plugin.hosts import exceptions as hosts_exceptions
 from tempest_format_plugin.tests.scenario import verdicts
 
 CONF = config.CONF
 LOG = log.getLogger(__name__)
+
+
+# The disks of each server that boot_server makes.
+CONFIG_DRIVE = 'disk.config'
+DISKS = ('disk', 'disk.eph0', 'disk.swap', CONFIG_DRIVE)
 
 
 class FormatScenarioTest(manager.ScenarioTest):
@@ -48,11 +59,19 @@ class FormatScenarioTest(manager.ScenarioTest):
 
     @classmethod
     def skip_checks(cls):
+        # Before the parent's own check, which doesn't name the option.
+        for service in ('compute', 'placement'):
+            needed = getattr(cls, f'{service}_min_microversion')
+            limit = getattr(CONF, service).max_microversion
+            if needed and not (limit and _version(limit) >= _version(needed)):
+                raise cls.skipException(
+                    f'[{service}] max_microversion must be {needed} or later, '
+                    f'it is {limit}')
         super().skip_checks()
-        if not CONF.compute_feature_enabled.console_output:
-            raise cls.skipException(
-                'The proof of boot is read from the console: '
-                '[compute-feature-enabled] console_output is false')
+        for feature in ('console_output', 'config_drive'):
+            if not CONF.compute_feature_enabled[feature]:
+                raise cls.skipException(
+                    f'[compute-feature-enabled] {feature} is false')
         for backend, count in cls.needed_hosts.items():
             hosts = cloud.hosts_of_backend(backend)
             if len(hosts) < count:
@@ -70,12 +89,17 @@ class FormatScenarioTest(manager.ScenarioTest):
     @classmethod
     def resource_setup(cls):
         super().resource_setup()
-        bugs.get(CONF.disk_format.known_bugs)
+        try:
+            bugs.get(CONF.disk_format.known_bugs)
+        except formats_exceptions.FormatsError as error:
+            raise lib_exc.InvalidConfiguration(
+                f'[disk_format] known_bugs: {error}')
 
     def setUp(self):
         super().setUp()
         self.admin_servers = self.os_admin.servers_client
         self._step = 0
+        self._operated_on = set()
         # By server id: the console before the operation that should make
         # the guest boot, the boot after it, and the boot before it.
         self._console_before = {}
@@ -114,19 +138,29 @@ class FormatScenarioTest(manager.ScenarioTest):
         :returns: the server's id
         """
         LOG.info('Booting a server on %s', host)
-        server = self.create_server(
-            clients=self.os_admin, flavor=self.create_format_flavor(),
-            host=host, networks='none', config_drive=True)
-        self._console_before[server['id']] = ''
-        self.assert_on_host(server['id'], host)
-        return server['id']
+        # Not the parent's create_server: it adds networks and a zone by
+        # options of its own.
+        server_id = self.admin_servers.create_server(
+            name=data_utils.rand_name(type(self).__name__),
+            imageRef=CONF.compute.image_ref,
+            flavorRef=self.create_format_flavor(),
+            host=host, networks='none', config_drive=True)['server']['id']
+        self.addCleanup(self.admin_servers.wait_for_resource_deletion,
+                        server_id)
+        self.addCleanup(test_utils.call_and_ignore_notfound_exc,
+                        self.admin_servers.delete_server, server_id)
+        self._console_before[server_id] = ''
+        self._wait_for_status(server_id, 'ACTIVE')
+        self.assert_on_host(server_id, host)
+        return server_id
 
     def cold_migrate(self, server_id, host):
         """Cold migrate a server to a host, up to VERIFY_RESIZE."""
         LOG.info('Cold migrating server %s to %s', server_id, host)
         self._expect_new_boot(server_id)
+        self._operated_on.add(server_id)
         self.admin_servers.migrate_server(server_id, host=host)
-        self._wait_for_status(server_id, 'VERIFY_RESIZE')
+        self._wait_for_status(server_id, 'VERIFY_RESIZE', 'ACTIVE')
         self.assert_on_host(server_id, host)
 
     def resize(self, server_id, host):
@@ -138,8 +172,9 @@ class FormatScenarioTest(manager.ScenarioTest):
         flavor = self.create_format_flavor(disk_growth=1, extra_specs={
             f'trait:{self._mark_host(host)}': 'required'})
         self._expect_new_boot(server_id)
+        self._operated_on.add(server_id)
         self.admin_servers.resize_server(server_id, flavor)
-        self._wait_for_status(server_id, 'VERIFY_RESIZE')
+        self._wait_for_status(server_id, 'VERIFY_RESIZE', 'ACTIVE')
         self.assert_on_host(server_id, host)
 
     def confirm_resize(self, server_id):
@@ -208,11 +243,13 @@ class FormatScenarioTest(manager.ScenarioTest):
         :raises DisagreementFound: they don't
         """
         server, disagreements = self.observe(server_id, when)
+        self._check_complete(server)
         if disagreements:
             outcome = (bugs.BOOTED if self._last_boot.get(server_id)
                        else bugs.SILENT)
-            raise verdicts.DisagreementFound(when, server, disagreements,
-                                             outcome)
+            raise verdicts.DisagreementFound(
+                when, server, disagreements, outcome,
+                after_operation=server_id in self._operated_on)
 
     def expect_boot_and_agreement(self, server_id, when):
         """Expect a server's guest to boot and every source to agree.
@@ -246,16 +283,54 @@ class FormatScenarioTest(manager.ScenarioTest):
                 f'{booted.console[-2000:]!r}')
         self._expect_same_disk(server_id, when)
 
+    def _check_complete(self, server):
+        """Check that there was something to agree about, for each disk.
+
+        Where the options lead to another host, another libvirt or another
+        directory than the server's, nothing would contradict anything.
+        """
+        host = cloud.compute_hosts().get(server.host)
+        directory = os.path.join(host.profile.instances_path,
+                                 server.server_id)
+        for disk in DISKS:
+            xml = server.xml(disk)
+            if xml is None:
+                has = ', '.join(filter(server.xml, server.disks()))
+                raise hosts_exceptions.HostAccessError(
+                    server.host, f'expected {disk} in the domain XML of '
+                    f'server {server.server_id}, which nova says is here; the '
+                    f'domain is {server.state} and has {has or "no disks"}',
+                    'compute_addresses, virsh_command or container_name')
+            if os.path.dirname(xml.path or '') != directory:
+                raise hosts_exceptions.HostAccessError(
+                    server.host, f'expected {disk} of server '
+                    f'{server.server_id} in {directory}, the domain XML has '
+                    f'{xml.path}', 'instances_path')
+            told = self._last_boot.get(server.server_id)
+            if (told is not None and told.guest is not None
+                    and disk != CONFIG_DRIVE):
+                self.assertIsNotNone(
+                    server.of(disk, models.GUEST),
+                    f'the guest of server {server.server_id} told of its '
+                    f'disks, but not of {xml.target} ({disk})')
+
     def _expect_same_disk(self, server_id, when):
-        guest = self._last_boot[server_id].guest
+        booted = self._last_boot[server_id]
+        guest = booted.guest
         if guest is None:
+            self.assertNotIn(
+                guest_console.PREFIX, booted.console,
+                f'{when}: what the guest of server {server_id} tells of its '
+                'boot is not understood')
             return
         previous = self._previous_boot.get(server_id)
         if previous is not None and previous.guest is not None:
-            self.assertEqual(
-                previous.guest.counter + 1, guest.counter,
-                f'{when}: the root disk of server {server_id} is not the one '
-                'that booted before: its boot counter is wrong')
+            expected = previous.guest.counter + 1
+            if guest.counter != expected:
+                raise verdicts.OtherDiskBooted(
+                    f'{when}: expected boot {expected} of the root disk of '
+                    f'server {server_id}, the guest tells of its boot '
+                    f'{guest.counter}: another disk, or another state of it')
         boot.wait_for_heartbeat(
             lambda: self._console(server_id), guest.boot_id,
             timeout=CONF.disk_format.heartbeat_timeout,
@@ -278,24 +353,41 @@ class FormatScenarioTest(manager.ScenarioTest):
         except (lib_exc.NotFound, lib_exc.Conflict):
             return ''
 
-    def _wait_for_status(self, server_id, status):
-        """Wait until a server has a status and nothing is under way."""
+    def _wait_for_status(self, server_id, status, rolled_back=None):
+        """Wait until a server has a status and nothing is under way.
+
+        :param rolled_back: status that the server has again after an
+            operation that nova gave up; None where it has no such status
+        """
         seen = {}
 
-        def reached():
+        def ended():
             seen.update(self.admin_servers.show_server(server_id)['server'])
             return (seen['OS-EXT-STS:task_state'] is None
-                    and seen['status'] in (status, 'ERROR'))
+                    and seen['status'] in (status, 'ERROR', rolled_back))
         timeout = CONF.disk_format.operation_timeout
-        if not test_utils.call_until_true(reached, timeout, 1):
+        if not test_utils.call_until_true(ended, timeout, 1):
             raise lib_exc.TimeoutException(
                 f'server {server_id} on {seen["OS-EXT-SRV-ATTR:host"]}: '
                 f'expected status {status} within {timeout} s, it is '
                 f'{seen["status"]}, task {seen["OS-EXT-STS:task_state"]}')
-        self.assertEqual(
-            status, seen['status'],
-            f'server {server_id} on {seen["OS-EXT-SRV-ATTR:host"]}: '
-            f'{seen.get("fault", {}).get("message", "no fault recorded")}')
+        if seen['status'] != status:
+            fault = seen.get('fault', {}).get('message', 'no fault recorded')
+            self.fail(f'server {server_id} on '
+                      f'{seen["OS-EXT-SRV-ATTR:host"]}: expected status '
+                      f'{status}, it is {seen["status"]}: {fault}; '
+                      f'{self._last_action(server_id)}')
+
+    def _last_action(self, server_id):
+        """Say what nova recorded of the last operation on a server."""
+        action = self.admin_servers.list_instance_actions(
+            server_id)['instanceActions'][0]
+        events = self.admin_servers.show_instance_action(
+            server_id, action['request_id'])['instanceAction']['events']
+        told = [f'{event["event"]} on {event.get("host")}: {event["result"]} '
+                f'{event.get("details") or ""}' for event in events]
+        return (f'last operation {action["action"]} '
+                f'({action["request_id"]}): {"; ".join(told) or "no events"}')
 
     def _mark_host(self, host):
         """Give a host's resource provider a trait of its own, until the end.
@@ -308,18 +400,44 @@ class FormatScenarioTest(manager.ScenarioTest):
             'FORMAT', prefix='CUSTOM').replace('-', '_')
         self.os_admin.placement_client.create_trait(trait)
         self.addCleanup(self.os_admin.placement_client.delete_trait, trait)
-        provider, = self.os_admin.resource_providers_client \
-            .list_resource_providers(name=host)['resource_providers']
-        self.addCleanup(self._update_traits, provider['uuid'],
+        # A hypervisor's id is that of its resource provider (microversion
+        # 2.53); the provider's name is the node's, not always the host's.
+        hypervisors = self.os_admin.hypervisor_client.list_hypervisors(
+            detail=True)['hypervisors']
+        ids = {hypervisor['service']['host']: hypervisor['id']
+               for hypervisor in hypervisors}
+        self.assertIn(host, ids, '[disk_format] compute_backends names a host '
+                      'that nova has no hypervisor of')
+        provider_id = ids[host]
+        self.addCleanup(self._update_traits, provider_id,
                         lambda traits: traits - {trait})
-        self._update_traits(provider['uuid'], lambda traits: traits | {trait})
+        self._update_traits(provider_id, lambda traits: traits | {trait})
         return trait
 
     def _update_traits(self, provider_id, change):
+        """Change the traits of a resource provider.
+
+        :param change: function from the present set of traits to the new one
+        """
         client = self.os_admin.resource_providers_client
-        current = client.list_resource_provider_traits(provider_id)
-        client.update_resource_provider_traits(
-            provider_id,
-            resource_provider_generation=current[
-                'resource_provider_generation'],
-            traits=sorted(change(set(current['traits']))))
+
+        def update():
+            current = client.list_resource_provider_traits(provider_id)
+            try:
+                client.update_resource_provider_traits(
+                    provider_id,
+                    resource_provider_generation=current[
+                        'resource_provider_generation'],
+                    traits=sorted(change(set(current['traits']))))
+            except lib_exc.Conflict:
+                # Any server that comes to or leaves the host changes the
+                # generation.
+                return False
+            return True
+        if not test_utils.call_until_true(update, 30, 0.5):
+            self.fail(f'the traits of resource provider {provider_id} kept '
+                      'changing under the update for 30 s')
+
+
+def _version(text):
+    return api_version_request.APIVersionRequest(text)

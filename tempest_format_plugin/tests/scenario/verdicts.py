@@ -29,9 +29,12 @@ class DisagreementFound(AssertionError):
     :ivar server: the formats.models.ServerObservation
     :ivar disagreements: all its Disagreements
     :ivar outcome: formats.bugs.BOOTED or SILENT
+    :ivar after_operation: whether the operation that the test is about had
+        been done; what is found earlier can't come from it
     """
 
-    def __init__(self, when, server, disagreements, outcome):
+    def __init__(self, when, server, disagreements, outcome, *,
+                 after_operation):
         super().__init__(
             f'{when}, server {server.server_id} on {server.host}: expected '
             f'agreement, but (guest {outcome}):\n'
@@ -39,10 +42,15 @@ class DisagreementFound(AssertionError):
         self.server = server
         self.disagreements = disagreements
         self.outcome = outcome
+        self.after_operation = after_operation
 
 
 class GuestSilent(AssertionError):
     """All sources agree, and yet the guest did not boot."""
+
+
+class OtherDiskBooted(AssertionError):
+    """A guest booted, but not from the disk that booted before."""
 
 
 def known_bug(bug_id):
@@ -64,8 +72,9 @@ def known_bug(bug_id):
             try:
                 test(self, *args, **kwargs)
             except DisagreementFound as error:
-                if not bugs.matches(bug, error.disagreements, error.outcome,
-                                    server=error.server):
+                if not (error.after_operation and bugs.matches(
+                        bug, error.disagreements, error.outcome,
+                        server=error.server)):
                     raise
                 found = error
             self.addDetail(results.BUG_DETAIL, content.text_content(bug_id))

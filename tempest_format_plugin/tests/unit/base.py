@@ -13,10 +13,12 @@
 """What the unit tests share."""
 
 import pathlib
+import types
 
 import fixtures
 from oslo_config import cfg
 from oslo_config import fixture as config_fixture
+from tempest import config
 import testtools
 
 from tempest_format_plugin import plugin
@@ -33,15 +35,21 @@ class TestCase(testtools.TestCase):
 
 
 class PluginConf(config_fixture.Config):
-    """The plugin's options at their defaults, in place of tempest's CONF.
+    """The options at their defaults, in place of tempest's CONF.
 
-    tempest's own would read the tempest.conf of whoever runs the tests.
+    tempest's own would read the tempest.conf of whoever runs the tests. Of
+    its options, those that the plugin goes by are here.
 
     :param modules: where CONF is replaced
     """
 
     def __init__(self, *modules):
         conf = cfg.ConfigOpts()
+        for group, options in (
+                (config.compute_group, config.ComputeGroup),
+                (config.compute_features_group, config.ComputeFeaturesGroup),
+                (config.placement_group, config.PlacementGroup)):
+            config.register_opt_group(conf, group, options)
         plugin.FormatTempestPlugin().register_opts(conf)
         super().__init__(conf)
         self._modules = modules
@@ -49,9 +57,13 @@ class PluginConf(config_fixture.Config):
     def setUp(self):
         super().setUp()
         self.conf([], default_config_files=[])
+        # tempest's has its groups as attributes only, with _ for -.
+        conf = types.SimpleNamespace(**{
+            group.replace('-', '_'): self.conf[group] for group in (
+                'compute', 'compute-feature-enabled', 'disk_format',
+                'placement')})
         for module in self._modules:
-            self.useFixture(
-                fixtures.MockPatchObject(module, 'CONF', self.conf))
+            self.useFixture(fixtures.MockPatchObject(module, 'CONF', conf))
 
     def set(self, **options):
         """Override options of [disk_format]."""

@@ -111,6 +111,19 @@ class ReadTest(base.TestCase):
         self.assertEqual('a.DisagreementFound: after, server s on node-1: '
                          'expected', verdict.reason)
 
+    def test_what_is_found_is_no_other_failure(self):
+        for error, verdict in (
+                ('verdicts.DisagreementFound', 'disagrees'),
+                ('verdicts.GuestSilent', 'disagrees'),
+                ('verdicts.OtherDiskBooted', 'disagrees'),
+                ('exceptions.HeartbeatError', 'disagrees'),
+                ('exceptions.HostAccessError', 'failed'),
+                ('testtools.matchers._impl.MismatchError', 'failed')):
+            self.assertEqual(verdict, str(self.one('fail', traceback=(
+                'Traceback (most recent call last):\n'
+                '  File "a.py", line 1, in test\n'
+                f'    raise error\n{error}: boot 2\n'))))
+
     def test_failure_that_names_no_exception(self):
         self.assertEqual('returncode 1',
                          self.one('fail', traceback='returncode 1\n').reason)

@@ -113,8 +113,26 @@ class NewTextTest(base.TestCase):
             before, before + 'login: '))
 
     def test_head_lost(self):
+        before = ''.join(_beat(n) for n in range(1, 1400))
+        self.assertGreater(len(before), 100 * 1024)
         self.assertEqual('new', guest_console.new_text(
-            self.before, self.before[500:] + 'new'))
+            before[:-500], before[500:-500] + 'new'))
+
+    def test_all_that_was_there_lost(self):
+        after = ''.join(_beat(n, boot_id=TWO) for n in range(30, 1430))
+        self.assertEqual(after, guest_console.new_text(self.before, after))
+
+    def test_two_boots_that_say_much_the_same(self):
+        tail = 'Linux version 6.1\r\n' * 50
+        for head in ('second ', ''):
+            after = f'{head}{tail}login: '
+            self.assertEqual(after, guest_console.new_text(f'first {tail}',
+                                                           after))
+
+    def test_long_boot_that_begins_like_the_old_one(self):
+        head = 'SeaBIOS (version 1.16)\r\n' * 50
+        after = head + 'x' * 100 * 1024
+        self.assertEqual(after, guest_console.new_text(head + 'y', after))
 
     def test_begun_anew(self):
         after = _beat(1, boot_id=TWO)

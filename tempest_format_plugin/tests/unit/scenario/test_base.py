@@ -10,21 +10,19 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 from unittest import mock
 import uuid
 
 import fixtures
-from oslo_config import cfg
 from tempest.lib import exceptions as lib_exc
 from tempest.scenario import manager
 
 from tempest_format_plugin import cloud
 from tempest_format_plugin.formats import bugs
-from tempest_format_plugin.formats import exceptions
 from tempest_format_plugin.formats import models
 from tempest_format_plugin.guests import boot
 from tempest_format_plugin.guests import exceptions as guest_exceptions
+from tempest_format_plugin.hosts import exceptions as hosts_exceptions
 from tempest_format_plugin.tests.scenario import base as scenario_base
 from tempest_format_plugin.tests.scenario import verdicts
 from tempest_format_plugin.tests.unit import base
@@ -39,7 +37,8 @@ def console(boot_id, counter):
     """Return what the lab's guest writes in one boot."""
     return '\r\n'.join([
         '', f'FORMAT-GUEST boot_id={boot_id} root=vda',
-        f'FORMAT-GUEST disk=vda sectors={observed.SIZE // 512} serial=',
+        *(f'FORMAT-GUEST disk={disk} sectors={observed.SIZE // 512} serial='
+          for disk in ('vda', 'vdb', 'vdc')),
         f'FORMAT-GUEST ready boot_id={boot_id} counter={counter}', ''])
 
 
@@ -48,19 +47,19 @@ class SkipChecksTest(base.TestCase):
     def setUp(self):
         super().setUp()
         self.conf = self.useFixture(base.PluginConf(cloud, scenario_base))
-        self.conf.register_opt(cfg.BoolOpt('console_output', default=True),
-                               'compute_feature_enabled')
+        self.conf.config(group='compute', max_microversion='2.74')
         self.useFixture(fixtures.MockPatchObject(
             manager.ScenarioTest, 'skip_checks'))
 
-    def skip_checks(self, **hosts):
+    def skip_checks(self, placement=None, **hosts):
         class Scenario(scenario_base.FormatScenarioTest):
             needed_hosts = hosts
+            placement_min_microversion = placement
         Scenario.skip_checks()
 
-    def assertSkips(self, reason, **hosts):
+    def assertSkips(self, reason, **needed):
         error = self.assertRaises(self.skipException, self.skip_checks,
-                                  **hosts)
+                                  **needed)
         self.assertEqual(reason, str(error))
 
     def test_nothing_needed(self):
@@ -77,19 +76,37 @@ class SkipChecksTest(base.TestCase):
                          'needed, [disk_format] compute_backends names 1',
                          qcow2=1, raw=2)
 
-    def test_no_console(self):
-        self.conf.config(console_output=False,
-                         group='compute_feature_enabled')
-        self.assertSkips('The proof of boot is read from the console: '
-                         '[compute-feature-enabled] console_output is false')
+    def test_feature_that_is_off(self):
+        for feature in ('console_output', 'config_drive'):
+            self.conf.config(group='compute-feature-enabled',
+                             **{feature: False})
+            self.assertSkips(f'[compute-feature-enabled] {feature} is false')
+            self.conf.config(group='compute-feature-enabled',
+                             **{feature: True})
+
+    def test_compute_microversion(self):
+        for limit in (None, '2.9', '2.73'):
+            self.conf.config(group='compute', max_microversion=limit)
+            self.assertSkips('[compute] max_microversion must be 2.74 or '
+                             f'later, it is {limit}')
+        for limit in ('2.74', '2.100', 'latest'):
+            self.conf.config(group='compute', max_microversion=limit)
+            self.skip_checks()
+
+    def test_placement_microversion(self):
+        self.assertSkips('[placement] max_microversion must be 1.6 or later, '
+                         'it is None', placement='1.6')
+        self.conf.config(group='placement', max_microversion='1.39')
+        self.skip_checks(placement='1.6')
 
     def test_unknown_bug_is_no_skip(self):
         self.conf.set(known_bugs=['1'])
         self.useFixture(fixtures.MockPatchObject(
             manager.ScenarioTest, 'resource_setup'))
-        self.assertRaises(
-            exceptions.FormatsError,
+        error = self.assertRaises(
+            lib_exc.InvalidConfiguration,
             scenario_base.FormatScenarioTest.resource_setup)
+        self.assertIn('[disk_format] known_bugs: ', str(error))
 
 
 class ScenarioTestCase(base.TestCase):
@@ -104,11 +121,17 @@ class ScenarioTestCase(base.TestCase):
             manager.ScenarioTest, 'setUp'))
         self.useFixture(fixtures.MockPatch('time.sleep'))
         self.servers = mock.Mock()
+        self.servers.list_instance_actions.return_value = {'instanceActions': [
+            {'action': 'migrate', 'request_id': 'req-2'},
+            {'action': 'create', 'request_id': 'req-1'}]}
+        self.events()
         self.answer()
         self.console('')
 
+        self.admin = mock.MagicMock(servers_client=self.servers)
+
         class Scenario(scenario_base.FormatScenarioTest):
-            os_admin = mock.Mock(servers_client=self.servers)
+            os_admin = self.admin
 
             def runTest(self):
                 """What a TestCase must have."""
@@ -120,14 +143,18 @@ class ScenarioTestCase(base.TestCase):
             'status': status, 'OS-EXT-STS:task_state': task,
             'OS-EXT-SRV-ATTR:host': host, **fields}}
 
+    def events(self, *events):
+        self.servers.show_instance_action.return_value = {
+            'instanceAction': {'events': events}}
+
     def console(self, text):
         self.servers.get_console_output.return_value = {'output': text}
 
 
 class WaitForStatusTest(ScenarioTestCase):
 
-    def wait(self, status='VERIFY_RESIZE'):
-        self.scenario._wait_for_status(SERVER, status)
+    def wait(self, **options):
+        self.scenario._wait_for_status(SERVER, 'VERIFY_RESIZE', **options)
 
     def test_reached(self):
         self.answer('VERIFY_RESIZE')
@@ -156,16 +183,71 @@ class WaitForStatusTest(ScenarioTestCase):
     def test_error(self):
         self.answer('ERROR', fault={'message': 'No valid host'})
         error = self.assertRaises(AssertionError, self.wait)
-        self.assertIn('server some-server on node-1: No valid host',
-                      str(error))
+        self.assertEqual(
+            'server some-server on node-1: expected status VERIFY_RESIZE, it '
+            'is ERROR: No valid host; last operation migrate (req-2): no '
+            'events', str(error))
 
     def test_error_without_a_fault(self):
         self.answer('ERROR')
         error = self.assertRaises(AssertionError, self.wait)
         self.assertIn('no fault recorded', str(error))
 
+    def test_rolled_back(self):
+        self.answer('ACTIVE')
+        self.events({'event': 'prep', 'host': 'node-2', 'result': 'Error',
+                     'details': 'No space left'},
+                    {'event': 'select', 'result': 'Success', 'details': None})
+        error = self.assertRaises(AssertionError, self.wait,
+                                  rolled_back='ACTIVE')
+        self.assertEqual(1, self.servers.show_server.call_count)
+        self.servers.show_instance_action.assert_called_once_with(SERVER,
+                                                                  'req-2')
+        self.assertIn(
+            'expected status VERIFY_RESIZE, it is ACTIVE: no fault recorded; '
+            'last operation migrate (req-2): prep on node-2: Error No space '
+            'left; select on None: Success', str(error))
+
 
 class VerbsTest(ScenarioTestCase):
+
+    def boot_server(self):
+        self.conf.config(group='compute', image_ref='some-image')
+        self.admin.flavors_client.create_flavor.return_value = {
+            'flavor': {'id': 'some-flavor'}}
+        self.servers.create_server.return_value = {'server': {'id': SERVER}}
+        return self.scenario.boot_server(HOST)
+
+    def test_boot_server(self):
+        self.assertEqual(SERVER, self.boot_server())
+        self.servers.create_server.assert_called_once_with(
+            name=mock.ANY, imageRef='some-image', flavorRef='some-flavor',
+            host=HOST, networks='none', config_drive=True)
+
+    def test_boot_server_on_another_host(self):
+        self.answer(host='node-2')
+        error = self.assertRaises(AssertionError, self.boot_server)
+        self.assertIn('server some-server is on another host', str(error))
+
+    def test_server_that_does_not_come_up_is_deleted(self):
+        self.useFixture(fixtures.MockPatchObject(
+            self.scenario, '_wait_for_status', side_effect=LookupError))
+        self.assertRaises(LookupError, self.boot_server)
+        self.admin.reset_mock()
+        self.scenario.doCleanups()
+        self.assertEqual(
+            [mock.call.servers_client.delete_server(SERVER),
+             mock.call.servers_client.wait_for_resource_deletion(SERVER),
+             mock.call.flavors_client.delete_flavor('some-flavor')],
+            self.admin.mock_calls)
+
+    def test_migration_that_nova_gave_up(self):
+        for operation in (self.scenario.cold_migrate, self.scenario.resize):
+            with mock.patch.object(self.scenario, '_mark_host'):
+                error = self.assertRaises(AssertionError, operation, SERVER,
+                                          HOST)
+            self.assertIn('expected status VERIFY_RESIZE, it is ACTIVE',
+                          str(error))
 
     def test_cold_migrate(self):
         self.answer('VERIFY_RESIZE', host='node-2')
@@ -185,13 +267,64 @@ class VerbsTest(ScenarioTestCase):
             self.assertEqual('', self.scenario._console(SERVER))
 
 
+class TraitsTest(ScenarioTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.admin.hypervisor_client.list_hypervisors.return_value = {
+            'hypervisors': [{'id': f'provider-{number}',
+                             'hypervisor_hostname': f'node-{number}.example',
+                             'service': {'host': f'node-{number}'}}
+                            for number in (1, 2)]}
+        self.client = self.admin.resource_providers_client
+        self.client.list_resource_provider_traits.side_effect = ({
+            'traits': ['HW_CPU', f'CUSTOM_{generation}'],
+            'resource_provider_generation': generation}
+            for generation in range(100))
+        self.update = self.client.update_resource_provider_traits
+
+    def test_mark_host(self):
+        trait = self.scenario._mark_host('node-2')
+        self.update.assert_called_once_with(
+            'provider-2', resource_provider_generation=0,
+            traits=sorted(['HW_CPU', 'CUSTOM_0', trait]))
+
+    def test_mark_of_a_host_that_nova_does_not_know(self):
+        error = self.assertRaises(AssertionError, self.scenario._mark_host,
+                                  'node-3')
+        self.assertIn('[disk_format] compute_backends names a host that nova '
+                      'has no hypervisor of', str(error))
+        self.update.assert_not_called()
+
+    def test_traits_that_change_under_the_update(self):
+        self.update.side_effect = [lib_exc.Conflict, None]
+        self.scenario._update_traits('provider-1', lambda traits: traits)
+        self.assertEqual(
+            [mock.call('provider-1', resource_provider_generation=generation,
+                       traits=[f'CUSTOM_{generation}', 'HW_CPU'])
+             for generation in (0, 1)], self.update.call_args_list)
+
+    def test_traits_that_go_on_changing(self):
+        self.update.side_effect = lib_exc.Conflict
+        self.useFixture(fixtures.MockPatch('time.time',
+                                           side_effect=range(100)))
+        error = self.assertRaises(
+            AssertionError, self.scenario._update_traits, 'provider-1',
+            lambda traits: traits)
+        self.assertIn('provider-1 kept changing', str(error))
+
+
 class ExpectTest(ScenarioTestCase):
 
     def setUp(self):
         super().setUp()
-        self.disks = [observed.disk()]
+        self.disks = {name: observed.disk(name)
+                      for name in scenario_base.DISKS}
+        self.state = 'running'
         host = mock.Mock()
-        host.observe.side_effect = lambda server: observed.server(*self.disks)
+        host.profile.instances_path = '/var/lib/nova/instances'
+        host.observe.side_effect = lambda server: observed.server(
+            *self.disks.values(), state=self.state)
         self.useFixture(fixtures.MockPatchObject(cloud, 'compute_hosts')
                         ).mock.return_value.get.return_value = host
         self.heartbeat = self.useFixture(fixtures.MockPatchObject(
@@ -246,12 +379,11 @@ class ExpectTest(ScenarioTestCase):
         self.booted(ONE, 1)
         self.operate()
         self.console(console(TWO, counter))
-        error = self.assertRaises(AssertionError, self.expect)
-        self.assertNotIsInstance(error, (verdicts.DisagreementFound,
-                                         verdicts.GuestSilent))
-        self.assertIn(
-            'after: the root disk of server some-server is not the one that '
-            'booted before: its boot counter is wrong', str(error))
+        error = self.assertRaises(verdicts.OtherDiskBooted, self.expect)
+        self.assertEqual(
+            'after: expected boot 2 of the root disk of server some-server, '
+            f'the guest tells of its boot {counter}: another disk, or another '
+            'state of it', str(error))
 
     def test_boot_of_a_fresh_disk(self):
         self.assertBootsAnotherDisk(1)
@@ -274,17 +406,93 @@ class ExpectTest(ScenarioTestCase):
         self.expect()
         self.heartbeat.assert_not_called()
 
+    def test_guest_that_is_not_understood(self):
+        self.console('FORMAT-GUEST ready: boot one\r\n')
+        error = self.assertRaises(AssertionError, self.expect)
+        self.assertIn('after: what the guest of server some-server tells of '
+                      'its boot is not understood', str(error))
+
+    def test_guest_that_leaves_out_a_disk(self):
+        self.console(console(ONE, 1).replace('disk=vdc', 'disk=sda'))
+        error = self.assertRaises(AssertionError, self.expect)
+        self.assertIn('the guest of server some-server told of its disks, '
+                      'but not of vdc (disk.swap)', str(error))
+
+    def assertRefuses(self, problem, option):
+        error = self.assertRaises(
+            hosts_exceptions.HostAccessError, self.scenario.expect_agreement,
+            SERVER, 'before')
+        self.assertEqual((HOST, problem, option),
+                         (error.host, error.problem, error.option))
+
+    def assertRefusesXml(self, disk, domain):
+        self.assertRefuses(
+            f'expected {disk} in the domain XML of server some-server, which '
+            f'nova says is here; the domain is {domain}',
+            'compute_addresses, virsh_command or container_name')
+
+    def test_absent_domain(self):
+        self.state = models.ABSENT
+        self.disks = {}
+        self.assertRefusesXml('disk', 'absent and has no disks')
+
+    def test_absent_domain_whose_files_are_there(self):
+        self.state = models.ABSENT
+        self.disks = {'disk': observed.disk(live=None, inactive=None)}
+        self.assertRefusesXml('disk', 'absent and has no disks')
+
+    def test_disk_that_is_missing(self):
+        del self.disks['disk.swap']
+        self.assertRefusesXml(
+            'disk.swap', 'running and has disk, disk.config, disk.eph0')
+
+    def test_disks_elsewhere(self):
+        self.disks['disk'] = observed.disk(live_xml={'path': '/nova/disk'})
+        self.assertRefuses(
+            'expected disk of server some-server in '
+            '/var/lib/nova/instances/some-server, the domain XML has '
+            '/nova/disk', 'instances_path')
+
+    def test_stopped_server(self):
+        self.disks = {name: observed.disk(name, live=None)
+                      for name in scenario_base.DISKS}
+        self.scenario.expect_agreement(SERVER, 'stopped')
+
+    def test_what_is_found_after_an_operation_is_told(self):
+        self.disks['disk'] = observed.disk(file='qcow2')
+
+        def found():
+            return self.assertRaises(
+                verdicts.DisagreementFound, self.scenario.expect_agreement,
+                SERVER, 'now').after_operation
+        self.assertFalse(found())
+        self.migrate()
+        self.assertTrue(found())
+        self.answer('ACTIVE', host='node-2')
+        self.scenario.confirm_resize(SERVER)
+        self.assertTrue(found())
+
+    def test_what_is_found_after_a_resize_is_told(self):
+        self.disks['disk'] = observed.disk(file='qcow2')
+        self.answer('VERIFY_RESIZE', host='node-2')
+        with mock.patch.object(self.scenario, '_mark_host'):
+            self.scenario.resize(SERVER, 'node-2')
+        error = self.assertRaises(
+            verdicts.DisagreementFound, self.scenario.expect_agreement,
+            SERVER, 'now')
+        self.assertTrue(error.after_operation)
+
     def test_disagreement_comes_before_the_counter(self):
         self.booted(ONE, 1)
         self.operate()
         self.console(console(TWO, 1))
-        self.disks = [observed.disk(info='qcow2')]
+        self.disks['disk'] = observed.disk(info='qcow2')
         error = self.assertRaises(verdicts.DisagreementFound, self.expect)
         self.assertEqual(bugs.BOOTED, error.outcome)
 
     def test_disagreement_comes_before_the_silence(self):
         self.silent()
-        self.disks = [observed.disk(file='qcow2')]
+        self.disks['disk'] = observed.disk(file='qcow2')
         error = self.assertRaises(verdicts.DisagreementFound, self.expect)
         self.assertEqual((bugs.SILENT, SERVER),
                          (error.outcome, error.server.server_id))
@@ -302,14 +510,15 @@ class ExpectTest(ScenarioTestCase):
         self.booted(ONE, 1)
         self.operate()
         self.silent()
-        self.disks = [observed.disk(file='qcow2')]
+        self.disks['disk'] = observed.disk(file='qcow2')
         error = self.assertRaises(verdicts.DisagreementFound, self.expect)
         self.assertEqual(bugs.SILENT, error.outcome)
         # What the guest told before is no evidence of now.
         self.assertIsNone(error.server.of('disk', models.GUEST))
 
     def test_size_that_the_guest_sees(self):
-        self.console(console(ONE, 1).replace(str(observed.SIZE // 512), '8'))
+        self.console(console(ONE, 1).replace(
+            f'vda sectors={observed.SIZE // 512}', 'vda sectors=8'))
         error = self.assertRaises(verdicts.DisagreementFound, self.expect)
         self.assertEqual([5], [one.rule for one in error.disagreements])
 
@@ -337,5 +546,4 @@ class ExpectTest(ScenarioTestCase):
     def test_revert_that_brings_back_another_disk(self):
         self.booted(ONE, 3)
         self.migrate()
-        error = self.assertRaises(AssertionError, self.revert)
-        self.assertIn('its boot counter is wrong', str(error))
+        self.assertRaises(verdicts.OtherDiskBooted, self.revert)

@@ -27,11 +27,12 @@ from tempest_format_plugin.tests.unit.formats import observed
 BUG = '2038898'
 
 
-def found(*disks, outcome=bugs.SILENT):
+def found(*disks, outcome=bugs.SILENT, after_operation=True):
     """Return the DisagreementFound of a server with some disks."""
     server = observed.server(*disks)
     return verdicts.DisagreementFound(
-        'after-the-migration', server, agreement.judge(server), outcome)
+        'after-the-migration', server, agreement.judge(server), outcome,
+        after_operation=after_operation)
 
 
 def signature(**changes):
@@ -121,6 +122,12 @@ class KnownBugTest(base.TestCase):
 
     def test_signature_with_a_guest_that_booted_fails(self):
         self.assertFails(signature(outcome=bugs.BOOTED))
+
+    def test_signature_before_the_operation_fails(self):
+        self.assertFails(signature(after_operation=False))
+
+    def test_other_disk_is_never_expected(self):
+        self.assertFails(verdicts.OtherDiskBooted('boot 1, not 2'))
 
     def test_silent_guest_is_never_expected(self):
         self.assertFails(verdicts.GuestSilent('did not write'))

@@ -528,6 +528,27 @@ class DownTest(LabTestCase):
     def processes(self, *scans):
         self.patch((self.lab, 'processes'), side_effect=scans)
 
+    def test_mount_that_ip_made(self):
+        netns = self.directory / 'netns'
+        netns.mkdir()
+        self.patch((lab, 'NETNS'), new=netns)
+        self.processes([])
+        # Somebody else's.
+        self.lab.down()
+        self.assertTrue(netns.exists())
+        self.lab.netns_file.touch()
+        (netns / 'other').touch()
+        self.processes([])
+        self.lab.down()
+        self.assertTrue(netns.exists())
+        (netns / 'other').unlink()
+        self.processes([])
+        self.lab.down()
+        self.assertEqual(['umount', netns],
+                         self.command.call_args_list[-1].args[0])
+        self.assertFalse(netns.exists())
+        self.assertFalse(self.lab.netns_file.exists())
+
     def test_until_none_is_left(self):
         first, second = mock.Mock(), mock.Mock()
         first.kill.side_effect = psutil.NoSuchProcess(1)
@@ -675,7 +696,11 @@ class TestTest(LabTestCase):
         super().setUp()
         self.lab.cloud_dir.mkdir(parents=True)
         self.child = self.patch((self.lab, 'child'))
-        self.child.return_value.__enter__.return_value.poll.return_value = 0
+        self.tempest = self.child.return_value.__enter__.return_value
+        self.tempest.poll.return_value = 0
+        self.tempest.returncode = 0
+        self.runs = self.patch((self.lab, '_runs_of_stestr'),
+                               side_effect=['1', '2'])
         self.patch((subprocess, 'run'))
 
     def test_not_up(self):
@@ -689,13 +714,15 @@ class TestTest(LabTestCase):
 
     def test_verdicts_are_kept(self):
         self.lab.results_dir.mkdir(parents=True)
-        old = self.lab.results_dir / 'old'
+        old = self.lab.results_dir / '.stestr.conf'
         old.touch()
+        (self.lab.results_dir / '.stestr').mkdir()
         verdicts = self.run_test()
         kept = json.loads((self.lab.results_dir / 'verdicts.json')
                           .read_text())
         self.assertEqual(results.as_dicts(verdicts), kept)
         self.assertFalse(old.exists())
+        self.assertTrue((self.lab.results_dir / '.stestr').exists())
 
     def test_in_the_network_of_the_control_node(self):
         self.run_test('--serial')
@@ -705,23 +732,41 @@ class TestTest(LabTestCase):
             argv[:2])
         # It selects no tests: the scenarios are meant.
         self.assertEqual(
-            [self.lab.cloud_dir / 'tempest.conf', '--serial',
-             *lab.DEFAULT_TESTS], argv[-6:])
+            [*lab.DEFAULT_CONCURRENCY, '--serial', *lab.DEFAULT_TESTS],
+            argv[-5:])
 
     def test_tests_of_ones_own(self):
-        self.run_test('--regex', 'revert')
-        self.assertEqual(
-            [self.lab.cloud_dir / 'tempest.conf', '--regex', 'revert'],
-            self.child.call_args.args[0][-3:])
+        for own in (['--regex', 'revert'], ['--regex=revert'], ['-rrevert'],
+                    ['--smoke']):
+            self.runs.side_effect = ['1', '2']
+            self.run_test(*own)
+            self.assertEqual(
+                [*lab.DEFAULT_CONCURRENCY, *own],
+                self.child.call_args.args[0][-2 - len(own):])
+
+    def test_no_test_was_run(self):
+        # What an earlier run found is no verdict of this one.
+        self.runs.side_effect = ['1', '1']
+        error = self.assertRaises(lab.LabError, self.run_test)
+        self.assertIn('no test was run', str(error))
+
+    def test_tempest_that_died(self):
+        self.tempest.returncode = 100
+        error = self.assertRaises(lab.LabError, self.run_test)
+        self.assertIn('tempest ended with 100', str(error))
+
+    def test_runs_of_stestr(self):
+        self.runs.side_effect = None
+        runs = lab.Lab._runs_of_stestr
+        self.assertIsNone(runs(self.lab))
+        (self.lab.results_dir / '.stestr').mkdir(parents=True)
+        (self.lab.results_dir / '.stestr' / 'next-stream').write_text('3')
+        self.assertEqual('3', runs(self.lab))
 
     def test_the_scenarios_by_default(self):
         self.run_test()
         self.assertEqual(lab.DEFAULT_TESTS,
-                         self.child.call_args.args[0][-4:])
-
-    def test_no_test_was_run(self):
-        error = self.assertRaises(lab.LabError, self.run_test, verdicts=())
-        self.assertIn('no test was run', str(error))
+                         self.child.call_args.args[0][-2:])
 
 
 class LockFileTest(LabTestCase):
