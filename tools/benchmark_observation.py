@@ -19,6 +19,8 @@ machine hits both:
 - one observation, over the connection that the process keeps;
 - the same remote commands as scripts usually run them, each over a
   connection of its own.
+
+Fails if an observation takes more than LIMIT times the slowest of those.
 """
 
 import statistics
@@ -31,6 +33,7 @@ from tempest_format_plugin.hosts import ssh
 from tempest_format_plugin.tests.scenario import base
 
 ROUNDS = 15
+LIMIT = 1.5
 
 
 def seconds(function, *args):
@@ -54,7 +57,7 @@ class Benchmark(base.FormatScenarioTest):
         server = self.boot_server(name)
         self.expect_boot_and_agreement(server, 'before-the-benchmark')
         host = cloud.compute_hosts().get(name)
-        disks, = {len(host.observe(server).disks())}
+        self.assertEqual(len(base.DISKS), len(host.observe(server).disks()))
         endpoint = host.connection.endpoint
         commands = list(remote_commands(host, server))
 
@@ -67,7 +70,8 @@ class Benchmark(base.FormatScenarioTest):
                     seconds(own_connection, endpoint, command))
                 kept[number].append(
                     seconds(host.connection.run, command))
-        report(disks, commands, observed, alone, kept)
+        ratio = report(commands, observed, alone, kept)
+        self.assertLessEqual(ratio, LIMIT)
 
 
 def remote_commands(host, server):
@@ -85,11 +89,12 @@ def remote_commands(host, server):
                f'{directory}/{disk}')
 
 
-def report(disks, commands, observed, alone, kept):
+def report(commands, observed, alone, kept):
+    """Print all ratios; return that to the slowest command, alone."""
     observation = statistics.median(observed)
     of_alone = [statistics.median(times) for times in alone]
     of_kept = [statistics.median(times) for times in kept]
-    print(f'medians of {ROUNDS} rounds, {disks} disks; seconds')
+    print(f'medians of {ROUNDS} rounds, {len(base.DISKS)} disks; seconds')
     print('alone: over a connection of its own; kept: over the kept one')
     for command, one, other in zip(commands, of_alone, of_kept):
         print(f'  alone {one:.3f}  kept {other:.3f}  {command[:60]}')
@@ -100,6 +105,7 @@ def report(disks, commands, observed, alone, kept):
             ('the slowest command, kept', max(of_kept)),
             ('all commands, kept', sum(of_kept))):
         print(f'  / {title} ({value:.3f}) = {observation / value:.2f}')
+    return observation / max(of_alone)
 
 
 if __name__ == '__main__':

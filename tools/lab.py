@@ -26,6 +26,7 @@ import hashlib
 import json
 import os
 import pathlib
+import platform
 import re
 import shutil
 import signal
@@ -43,16 +44,17 @@ PLAYBOOKS = REPO / 'playbooks' / 'lab'
 CLOUDS = PLAYBOOKS / 'clouds'
 BIN = pathlib.Path(sys.executable).parent
 
+NETNS = pathlib.Path('/run/netns')
 DIRECTORY = pathlib.Path('/var/lib/format-lab')
 # In the environment of all that the driver starts: which cloud it is for.
 MARK = 'FORMAT_LAB_DRIVEN_CLOUD'
 MEMORY_GIB = 6
 DISK_GIB = 8
+# Comes before the arguments: tempest goes by the last word.
+DEFAULT_CONCURRENCY = ['--concurrency', '2']
 # What tempest is told where the arguments don't select tests of their own.
-DEFAULT_TESTS = ['--concurrency', '2',
-                 '--regex', r'^tempest_format_plugin\.tests\.scenario\.']
-SELECTING = {'--regex', '-r', '--include-list', '--load-list', '--smoke', '-s',
-             '--list-tests', '-l'}
+DEFAULT_TESTS = ['--regex', r'^tempest_format_plugin\.tests\.scenario\.']
+SELECTING = ('--regex', '-r', '--include-list', '--load-list', '--smoke', '-s')
 INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SUPPORTED_SYSTEMS = {('debian', '12'), ('debian', '13')}
 
@@ -90,6 +92,8 @@ class Lab:
         self.control_netns = f'{self.netns_prefix}-control'
         self.results_dir = directory / 'results' / cloud
         self.settings_file = self.cloud_dir / 'settings.json'
+        # There while the mount of NETNS is the lab's own doing.
+        self.netns_file = directory / 'netns-is-ours'
 
     # -- running things
 
@@ -210,6 +214,8 @@ class Lab:
                     f'the cloud {self.cloud} was started with other settings '
                     f'({describe(running)}): take it down first')
         self.cloud_dir.mkdir(parents=True, exist_ok=True)
+        if not NETNS.is_mount():
+            self.netns_file.touch()
         new = self.settings_file.with_suffix('.new')
         new.write_text(json.dumps(settings))
         new.replace(self.settings_file)
@@ -235,33 +241,46 @@ class Lab:
             raise LabError(f'the cloud {self.cloud} is not up: bring it up '
                            'first')
         self.results_dir.mkdir(parents=True, exist_ok=True)
-        # stestr's repository stays: by its times the next run is balanced.
-        for old in self.results_dir.glob('[!.]*'):
-            shutil.rmtree(old) if old.is_dir() else old.unlink()
+        # stestr's repository stays: by its times the next run is balanced. Its
+        # configuration doesn't: it names the tempest of another checkout.
+        for old in self.results_dir.iterdir():
+            if old.name != '.stestr':
+                shutil.rmtree(old) if old.is_dir() else old.unlink()
         log = self.results_dir / 'tempest.log'
         log.touch()
         tempest = self.child(
             self.in_cloud(BIN / 'tempest', 'run', '--config-file',
                           self.cloud_dir / 'tempest.conf',
-                          *arguments, *([] if SELECTING & set(arguments)
-                                        else DEFAULT_TESTS)),
+                          *DEFAULT_CONCURRENCY, *arguments,
+                          *([] if any(map(selects_tests, arguments))
+                            else DEFAULT_TESTS)),
             cwd=self.results_dir)
+        before = self._runs_of_stestr()
         with tempest as child, open(log, errors='replace') as lines:
             while child.poll() is None:
                 show_progress(lines)
                 time.sleep(0.5)
             show_progress(lines)
+        if self._runs_of_stestr() == before:
+            raise LabError('no test was run: see what tempest said above')
         stream = self.results_dir / 'results.subunit'
         with open(stream, 'wb') as output:
             subprocess.run([BIN / 'stestr', 'last', '--subunit'], check=False,
                            cwd=self.results_dir, stdout=output)
         with open(stream, 'rb') as results_stream:
             verdicts = results.read(results_stream)
-        if not verdicts:
-            raise LabError('no test was run: see what tempest said above')
         (self.results_dir / 'verdicts.json').write_text(
             json.dumps(results.as_dicts(verdicts), indent=1))
+        if child.returncode and all(v.expected for v in verdicts):
+            # A worker that died between two tests takes the rest with it.
+            raise LabError(f'tempest ended with {child.returncode} although '
+                           'no test failed: see what it said above')
         return verdicts
+
+    def _runs_of_stestr(self):
+        """What stestr counts its stored runs by; None if there is none."""
+        with contextlib.suppress(FileNotFoundError):
+            return (self.results_dir / '.stestr' / 'next-stream').read_text()
 
     def benchmark(self):
         """Measure an observation; return the benchmark's exit status."""
@@ -315,8 +334,20 @@ class Lab:
                            + ', '.join(map(str, processes)))
         for name in self.networks():
             subprocess.run(['ip', 'netns', 'del', name], check=True)
+        # ip makes a mount of the directory at the first namespace ever, and
+        # leaves it.
+        if self.netns_file.exists() and not any(NETNS.iterdir()):
+            subprocess.run(['umount', NETNS], check=False)
+            NETNS.rmdir()
+            self.netns_file.unlink()
         if self.cloud_dir.exists():
             shutil.rmtree(self.cloud_dir)
+
+
+def selects_tests(argument):
+    """Whether an argument for tempest run says which tests to run."""
+    return (argument.split('=')[0] in SELECTING
+            or re.match('-[rs].', argument) is not None)
 
 
 def end(processes):
@@ -356,6 +387,9 @@ def check_machine(directory):
         raise LabError(f'the lab runs on Debian 12 or 13, this is '
                        f'{release.get("PRETTY_NAME", "unknown")}: use a '
                        f'virtual machine')
+    if platform.machine() != 'x86_64':
+        raise LabError(f'the lab\'s guest is for x86_64, this machine is '
+                       f'{platform.machine()}: use another')
     memory = psutil.virtual_memory().available / 2 ** 30
     if memory < MEMORY_GIB:
         raise LabError(f'the lab needs {MEMORY_GIB} GiB of free memory, there '
