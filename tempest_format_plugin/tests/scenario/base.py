@@ -145,8 +145,7 @@ class FormatScenarioTest(manager.ScenarioTest):
             imageRef=CONF.compute.image_ref,
             flavorRef=self.create_format_flavor(),
             host=host, networks='none', config_drive=True)['server']['id']
-        self.addCleanup(self.admin_servers.wait_for_resource_deletion,
-                        server_id)
+        self.addCleanup(self._wait_for_deletion, server_id)
         self.addCleanup(test_utils.call_and_ignore_notfound_exc,
                         self.admin_servers.delete_server, server_id)
         self._console_before[server_id] = ''
@@ -377,6 +376,20 @@ class FormatScenarioTest(manager.ScenarioTest):
                       f'{seen["OS-EXT-SRV-ATTR:host"]}: expected status '
                       f'{status}, it is {seen["status"]}: {fault}; '
                       f'{self._last_action(server_id)}')
+
+    def _wait_for_deletion(self, server_id):
+        """Wait until nova knows a server no more."""
+        def gone():
+            try:
+                self.admin_servers.show_server(server_id)
+            except lib_exc.NotFound:
+                return True
+            return False
+        timeout = CONF.disk_format.operation_timeout
+        if not test_utils.call_until_true(gone, timeout, 1):
+            raise lib_exc.TimeoutException(
+                f'server {server_id}: expected to be gone within {timeout} s '
+                'of its deletion')
 
     def _last_action(self, server_id):
         """Say what nova recorded of the last operation on a server."""

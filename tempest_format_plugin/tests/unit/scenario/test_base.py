@@ -234,12 +234,22 @@ class VerbsTest(ScenarioTestCase):
             self.scenario, '_wait_for_status', side_effect=LookupError))
         self.assertRaises(LookupError, self.boot_server)
         self.admin.reset_mock()
+        self.admin.servers_client.show_server.side_effect = lib_exc.NotFound
         self.scenario.doCleanups()
         self.assertEqual(
             [mock.call.servers_client.delete_server(SERVER),
-             mock.call.servers_client.wait_for_resource_deletion(SERVER),
+             mock.call.servers_client.show_server(SERVER),
              mock.call.flavors_client.delete_flavor('some-flavor')],
             self.admin.mock_calls)
+
+    def test_server_that_does_not_go(self):
+        self.conf.set(operation_timeout=1)
+        self.useFixture(fixtures.MockPatch('time.sleep'))
+        self.useFixture(fixtures.MockPatch('time.time',
+                                           side_effect=range(100)))
+        error = self.assertRaises(lib_exc.TimeoutException,
+                                  self.scenario._wait_for_deletion, SERVER)
+        self.assertIn(f'server {SERVER}: expected to be gone', str(error))
 
     def test_migration_that_nova_gave_up(self):
         for operation in (self.scenario.cold_migrate, self.scenario.resize):
