@@ -214,7 +214,7 @@ class Lab:
                     f'the cloud {self.cloud} was started with other settings '
                     f'({describe(running)}): take it down first')
         self.cloud_dir.mkdir(parents=True, exist_ok=True)
-        if not NETNS.is_mount():
+        if not netns_is_mounted():
             self.netns_file.touch()
         new = self.settings_file.with_suffix('.new')
         new.write_text(json.dumps(settings))
@@ -223,6 +223,7 @@ class Lab:
             'format_lab_dir': str(self.directory),
             'format_lab_cloud': self.cloud,
             'format_lab_lock_digest': self.lock_digest(),
+            'format_lab_netns': self.netns_prefix,
             'format_lab_raw_images_type': settings['images_type'],
             'format_lab_use_cow_images': settings['use_cow_images'],
         }
@@ -342,6 +343,12 @@ class Lab:
             self.netns_file.unlink()
         if self.cloud_dir.exists():
             shutil.rmtree(self.cloud_dir)
+
+
+def netns_is_mounted():
+    """Whether NETNS is a mount; a bind of a directory is no ismount()."""
+    mounts = pathlib.Path('/proc/self/mountinfo').read_text().splitlines()
+    return any(mount.split()[4] == str(NETNS) for mount in mounts)
 
 
 def selects_tests(argument):

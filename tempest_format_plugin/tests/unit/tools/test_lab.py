@@ -386,9 +386,11 @@ class UpTest(LabTestCase):
         (argv,), options = self.child.call_args
         variables = json.loads(argv[-1])
         self.assertEqual(
-            (str(self.directory), 'current', 'raw', True),
+            (str(self.directory), 'current', 'raw', True,
+             self.lab.netns_prefix),
             tuple(variables[f'format_lab_{name}'] for name in (
-                'dir', 'cloud', 'raw_images_type', 'use_cow_images')))
+                'dir', 'cloud', 'raw_images_type', 'use_cow_images',
+                'netns')))
         self.assertIn('@clouds/current.yaml', argv)
         self.assertTrue((options['cwd'] / argv[1]).exists())
 
