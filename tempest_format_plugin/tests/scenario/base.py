@@ -105,6 +105,8 @@ class FormatScenarioTest(manager.ScenarioTest):
         self._console_before = {}
         self._last_boot = {}
         self._previous_boot = {}
+        # What waiting for that boot came to; nothing while nobody has waited.
+        self._outcome = {}
 
     # Servers
 
@@ -244,10 +246,8 @@ class FormatScenarioTest(manager.ScenarioTest):
         server, disagreements = self.observe(server_id, when)
         self._check_complete(server)
         if disagreements:
-            outcome = (bugs.BOOTED if self._last_boot.get(server_id)
-                       else bugs.SILENT)
             raise verdicts.DisagreementFound(
-                when, server, disagreements, outcome,
+                when, server, disagreements, self._outcome.get(server_id),
                 after_operation=server_id in self._operated_on)
 
     def expect_boot_and_agreement(self, server_id, when):
@@ -268,6 +268,7 @@ class FormatScenarioTest(manager.ScenarioTest):
             interval=options.boot_poll_interval)
         LOG.info('%s: the guest of server %s %s after %.0f s', when,
                  server_id, booted.outcome, booted.seconds)
+        self._outcome[server_id] = booted.outcome
         if booted.outcome == bugs.BOOTED:
             self._last_boot[server_id] = booted
         else:
@@ -341,6 +342,7 @@ class FormatScenarioTest(manager.ScenarioTest):
         """Remember what the console says before the guest boots again."""
         self._console_before[server_id] = self._console(server_id)
         self._previous_boot[server_id] = self._last_boot.pop(server_id, None)
+        self._outcome.pop(server_id, None)
 
     def _console(self, server_id):
         """Return what the console says; '' where there is none.

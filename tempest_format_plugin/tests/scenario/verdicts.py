@@ -28,7 +28,8 @@ class DisagreementFound(AssertionError):
 
     :ivar server: the formats.models.ServerObservation
     :ivar disagreements: all its Disagreements
-    :ivar outcome: formats.bugs.BOOTED or SILENT
+    :ivar outcome: formats.bugs.BOOTED or SILENT; None if nobody has waited
+        for the guest, which is not silence
     :ivar after_operation: whether the operation that the test is about had
         been done; what is found earlier can't come from it
     """
@@ -37,7 +38,7 @@ class DisagreementFound(AssertionError):
                  after_operation):
         super().__init__(
             f'{when}, server {server.server_id} on {server.host}: expected '
-            f'agreement, but (guest {outcome}):\n'
+            f'agreement, but (guest {outcome or "not waited for"}):\n'
             + '\n'.join(map(str, disagreements)))
         self.server = server
         self.disagreements = disagreements

@@ -508,6 +508,17 @@ class ExpectTest(ScenarioTestCase):
                          (error.outcome, error.server.server_id))
         self.assertEqual('SeaBIOS', self.detail('1-after-console.txt'))
 
+    def test_nobody_has_waited_for_the_guest(self):
+        # That is not silence: no signature may be made of it.
+        self.booted(ONE, 1)
+        self.operate()
+        self.disks['disk'] = observed.disk(file='qcow2')
+        error = self.assertRaises(verdicts.DisagreementFound,
+                                  self.scenario.expect_agreement, SERVER,
+                                  'after')
+        self.assertIsNone(error.outcome)
+        self.assertIn('guest not waited for', str(error))
+
     def test_silent(self):
         self.silent()
         error = self.assertRaises(verdicts.GuestSilent, self.expect)
