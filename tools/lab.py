@@ -165,14 +165,14 @@ class Lab:
 
     def in_cloud(self, *argv):
         """argv, entered into the network of the control node."""
-        return ['nsenter', f'--net=/run/netns/{self.control_netns}', *argv]
+        return ['nsenter', f'--net={NETNS}/{self.control_netns}', *argv]
 
     # -- what the lab has
 
     def networks(self):
         """Names of this cloud's network namespaces."""
         names = [f'{self.netns_prefix}-{node}' for node in self.nodes()]
-        return [name for name in names if os.path.exists(f'/run/netns/{name}')]
+        return [name for name in names if os.path.exists(f'{NETNS}/{name}')]
 
     @staticmethod
     def nodes():
@@ -184,14 +184,14 @@ class Lab:
 
     def processes(self):
         """Processes of this cloud: those in its network or its nodes."""
-        found = {}
-        spaces = {os.stat(f'/run/netns/{name}').st_ino
+        found = []
+        spaces = {os.stat(f'{NETNS}/{name}').st_ino
                   for name in self.networks()}
         for process in psutil.process_iter():
             with contextlib.suppress(OSError, psutil.Error):
                 if os.stat(f'/proc/{process.pid}/ns/net').st_ino in spaces:
-                    found[process.pid] = process
-        return list(found.values())
+                    found.append(process)
+        return found
 
     def lock_digest(self):
         """What this cloud's packages are; the cache goes by it."""

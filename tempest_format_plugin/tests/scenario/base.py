@@ -54,7 +54,10 @@ class FormatScenarioTest(manager.ScenarioTest):
     credentials = ['primary', 'admin']
     # 2.74: create a server on a host by name, whatever its zone.
     compute_min_microversion = '2.74'
-    # Compute hosts that the tests of a class need, by image backend.
+    # Of [compute-feature-enabled], what the tests of a class need besides the
+    # console and the config drive.
+    needed_features = ()
+    # Compute hosts that they need, by image backend.
     needed_hosts = {}
 
     @classmethod
@@ -68,7 +71,8 @@ class FormatScenarioTest(manager.ScenarioTest):
                     f'[{service}] max_microversion must be {needed} or later, '
                     f'it is {limit}')
         super().skip_checks()
-        for feature in ('console_output', 'config_drive'):
+        for feature in ('console_output', 'config_drive',
+                        *cls.needed_features):
             if not CONF.compute_feature_enabled[feature]:
                 raise cls.skipException(
                     f'[compute-feature-enabled] {feature} is false')

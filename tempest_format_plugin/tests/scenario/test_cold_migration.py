@@ -11,14 +11,11 @@
 # under the License.
 
 from tempest.common import utils
-from tempest import config
 from tempest.lib import decorators
 
 from tempest_format_plugin import cloud
 from tempest_format_plugin.tests.scenario import base
 from tempest_format_plugin.tests.scenario import verdicts
-
-CONF = config.CONF
 
 
 class RawBackendTest(base.FormatScenarioTest):
@@ -39,12 +36,7 @@ class RawBackendTest(base.FormatScenarioTest):
 class TestColdMigration(RawBackendTest):
     """Cold migration between hosts of the raw image backend."""
 
-    @classmethod
-    def skip_checks(cls):
-        super().skip_checks()
-        if not CONF.compute_feature_enabled.cold_migration:
-            raise cls.skipException(
-                '[compute-feature-enabled] cold_migration is false')
+    needed_features = ('cold_migration',)
 
     @decorators.idempotent_id('aa21cd59-173a-4ec1-8b4c-6a83c80f50dc')
     @decorators.attr(type=['multinode', 'slow'])
@@ -97,12 +89,7 @@ class TestResize(RawBackendTest):
     # 1.6: traits, by which the target is chosen.
     placement_min_microversion = '1.6'
 
-    @classmethod
-    def skip_checks(cls):
-        super().skip_checks()
-        if not CONF.compute_feature_enabled.resize:
-            raise cls.skipException(
-                '[compute-feature-enabled] resize is false')
+    needed_features = ('resize',)
 
     @decorators.idempotent_id('90c549ae-296c-40df-9825-d6dabeef1c53')
     @decorators.attr(type=['multinode', 'slow'])

@@ -51,8 +51,9 @@ class SkipChecksTest(base.TestCase):
         self.useFixture(fixtures.MockPatchObject(
             manager.ScenarioTest, 'skip_checks'))
 
-    def skip_checks(self, placement=None, **hosts):
+    def skip_checks(self, placement=None, features=(), **hosts):
         class Scenario(scenario_base.FormatScenarioTest):
+            needed_features = features
             needed_hosts = hosts
             placement_min_microversion = placement
         Scenario.skip_checks()
@@ -83,6 +84,12 @@ class SkipChecksTest(base.TestCase):
             self.assertSkips(f'[compute-feature-enabled] {feature} is false')
             self.conf.config(group='compute-feature-enabled',
                              **{feature: True})
+
+    def test_feature_that_a_class_needs(self):
+        self.conf.config(group='compute-feature-enabled', resize=False)
+        self.assertSkips('[compute-feature-enabled] resize is false',
+                         features=('resize',))
+        self.skip_checks()
 
     def test_compute_microversion(self):
         for limit in (None, '2.9', '2.73'):
