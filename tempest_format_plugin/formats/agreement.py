@@ -19,7 +19,10 @@ The pairs that each rule compares, disk by disk:
 2. disk.info and file, disk.info and live XML, disk.info and inactive XML:
    the format, of local disks. No entry at all, for a local disk that a
    domain uses and that is no config drive: disk.info and file.
-3. The attachments of volumes. (Not judged yet.)
+3. Attachment and live XML, attachment and inactive XML: the format, and the
+   name of the file. Attachment and file: the format, where both speak of the
+   same file. Attachment and attachment list: format and name. Only for
+   volumes that are files; an attachment that names no format disagrees.
 4. What each overlay's header declares of its backing file and what a probe
    of that backing file says, where it was probed. The chain in the live XML
    and the chain of the files (paths and formats), where rule 1 finds no
@@ -29,6 +32,7 @@ The pairs that each rule compares, disk by disk:
 """
 
 import dataclasses
+import os.path
 
 from tempest_format_plugin.formats import models
 
@@ -36,7 +40,15 @@ _SECTOR = 512
 
 _HEADER_TRUSTED = 'a header that the guest may have written is trusted'
 
+_WHEN_ATTACHMENT = ('when nova next rebuilds the XML from the attachment '
+                    '(start, hard reboot, migration) ')
+
+# See refresh_connection_info in nova/virt/block_device.py.
+_WHICH_VIEW = ('nova goes by the listed one when it attaches the volume, by '
+               'the shown one from the next migration or volume snapshot on')
+
 _WHEN = {
+    models.ATTACHMENT: _WHEN_ATTACHMENT,
     models.LIVE_XML: '',
     models.INACTIVE_XML: 'at its next start ',
     models.DISK_INFO: 'after the next operation that rebuilds the XML from '
@@ -87,10 +99,8 @@ def _xml_agrees(server, disk):
             1, live, inactive, f'the next start takes for {inactive.format} '
             f'what the guest now uses as {live.format}')
     if live.path != inactive.path:
-        yield Disagreement(
-            1, disk, live, inactive, f'{live.source} names {live.path}, '
-            f'{inactive.source} names {inactive.path}',
-            'the next start uses another file')
+        yield _differ_in_path(1, live, inactive,
+                              'the next start uses another file')
 
 
 def _disk_info_agrees(server, disk):
@@ -115,6 +125,28 @@ def _disk_info_agrees(server, disk):
                 2, entry, xml, 'the next operation that rebuilds the XML '
                 'from disk.info (hard reboot, migration) turns '
                 f'{xml.format} into {entry.format}')
+
+
+def _attachment_agrees(server, disk):
+    attachment = server.of(disk, models.ATTACHMENT)
+    if attachment is None or attachment.path is None:
+        return
+    for source in (models.LIVE_XML, models.INACTIVE_XML):
+        xml = server.of(disk, source)
+        if xml and attachment.format != xml.format:
+            yield _differ(3, attachment, xml, _taken_for(attachment))
+        if xml and xml.path and attachment.path != os.path.basename(xml.path):
+            yield _differ_in_path(3, attachment, xml, f'{_WHEN_ATTACHMENT}'
+                                  'it gives the guest another file')
+    file = server.of(disk, models.FILE)
+    if (file and attachment.path == os.path.basename(file.path)
+            and attachment.format != file.format):
+        yield _differ(3, attachment, file, _misbelief(attachment, file))
+    listed = server.of(disk, models.ATTACHMENT_LIST)
+    if listed and attachment.format != listed.format:
+        yield _differ(3, attachment, listed, _WHICH_VIEW)
+    if listed and attachment.path != listed.path:
+        yield _differ_in_path(3, attachment, listed, _WHICH_VIEW)
 
 
 def _chain_agrees(server, disk):
@@ -152,19 +184,39 @@ def _guest_size_agrees(server, disk):
             f'{implied}', 'the guest has another disk than the XML describes')
 
 
-# One more for each rule, in their order; the next issue brings rule 3.
-RULES = (_xml_agrees, _disk_info_agrees, _chain_agrees, _guest_size_agrees)
+# In the order of their numbers.
+RULES = (_xml_agrees, _disk_info_agrees, _attachment_agrees, _chain_agrees,
+         _guest_size_agrees)
 
 
 def _differ(rule, left, right, consequence):
-    what = ', '.join(
-        f'{o.source} says {o.format}' if o.format
-        else f'{o.source} has no entry' for o in (left, right))
+    what = f'{_says(left)}, {_says(right)}'
     return Disagreement(rule, left.disk, left, right, what, consequence)
+
+
+def _says(observation):
+    if observation.format:
+        return f'{observation.source} says {observation.format}'
+    if observation.source == models.DISK_INFO:
+        return f'{observation.source} has no entry'
+    return f'{observation.source} says no format'
+
+
+def _differ_in_path(rule, left, right, consequence):
+    what = ', '.join(f'{o.source} names {o.path}' for o in (left, right))
+    return Disagreement(rule, left.disk, left, right, what, consequence)
+
+
+def _taken_for(attachment):
+    # Without a format: see get_config in nova/virt/libvirt/volume/nfs.py.
+    return (f'{_WHEN_ATTACHMENT}it takes the volume for '
+            f'{attachment.format or "raw"}')
 
 
 def _misbelief(believer, file):
     """Say what comes of using a file as the format a source believes in."""
+    if believer.format is None:
+        return _taken_for(believer)
     when = _WHEN[believer.source]
     if believer.format == 'raw':
         return (f'{when}the guest is handed the {file.format} container as '

@@ -21,7 +21,10 @@ INACTIVE_XML = 'inactive XML'
 DISK_INFO = 'disk.info'
 FILE = 'file'
 GUEST = 'guest'
+# cinder shows one attachment with the format that it keeps for the volume, but
+# lists it with the one that it was made with.
 ATTACHMENT = 'attachment'
+ATTACHMENT_LIST = 'attachment list'
 
 ABSENT = 'absent'
 
@@ -73,11 +76,14 @@ class BackingFile:
 class Observation:
     """What one source says about one disk at one moment.
 
-    :ivar source: LIVE_XML, INACTIVE_XML, DISK_INFO, FILE or GUEST
+    :ivar source: LIVE_XML, INACTIVE_XML, DISK_INFO, FILE, GUEST, ATTACHMENT
+        or ATTACHMENT_LIST
     :ivar disk: the name that all sources share: the file's name in the
         instance directory ('disk', 'disk.eph0', ...), for a volume its
         serial, which nova sets to the volume id
     :ivar format: None where the source says nothing of it
+    :ivar path: None where the source names no file; of an attachment the
+        file's bare name
     :ivar target: target device in the domain ('vda')
     :ivar virtual_size: bytes that a guest is given
     :ivar length: bytes of the file itself (FILE only)
@@ -97,7 +103,7 @@ class Observation:
 
 @dataclasses.dataclass(frozen=True)
 class ServerObservation:
-    """What all sources of one host say about a server's disks.
+    """What all sources say about a server's disks on one host.
 
     :ivar state: as `virsh domstate` prints it ('running', 'shut off'), or
         ABSENT where the host has no such domain
@@ -147,8 +153,22 @@ class ServerObservation:
             Observation(GUEST, self.host, targets[found.device], None,
                         target=found.device, virtual_size=found.size_bytes)
             for found in boot.disks if found.device in targets)
-        rest = tuple(o for o in self.observations if o.source != GUEST)
-        return dataclasses.replace(self, observations=rest + seen)
+        return self._replace((GUEST,), seen)
+
+    def with_attachments(self, observations):
+        """Return a copy that also tells what the attachments say.
+
+        Those that are there already are replaced.
+
+        :param observations: iterable of Observation, of the sources
+            ATTACHMENT and ATTACHMENT_LIST
+        """
+        return self._replace((ATTACHMENT, ATTACHMENT_LIST), observations)
+
+    def _replace(self, sources, observations):
+        rest = tuple(o for o in self.observations if o.source not in sources)
+        return dataclasses.replace(
+            self, observations=rest + tuple(observations))
 
 
 def as_dict(server):

@@ -28,15 +28,16 @@ def render(server, disagreements=()):
     :param disagreements: those of agreement.judge(server)
     """
     table = prettytable.PrettyTable([
-        'Target', 'Disk', 'Live XML', 'Inactive XML', 'disk.info', 'File',
-        'Backing (declared/probed)', 'Guest/virtual size', 'Verdict'])
+        'Target', 'Disk', 'Live XML', 'Inactive XML', 'disk.info',
+        'Attachment', 'File', 'Backing (declared/probed)',
+        'Guest/virtual size', 'Verdict'])
     table.align = 'l'
     for disk in server.disks():
         table.add_row([
             server.target(disk) or _NOTHING, disk,
             *(_format(server.of(disk, source)) for source in (
-                models.LIVE_XML, models.INACTIVE_XML, models.DISK_INFO,
-                models.FILE)),
+                models.LIVE_XML, models.INACTIVE_XML, models.DISK_INFO)),
+            _attachment(server, disk), _format(server.of(disk, models.FILE)),
             _backing(server.of(disk, models.FILE)),
             '/'.join(_size(server.of(disk, source))
                      for source in (models.GUEST, models.FILE)),
@@ -51,6 +52,20 @@ def render(server, disagreements=()):
 
 def _format(observation):
     return observation.format if observation else _NOTHING
+
+
+def _attachment(server, disk):
+    shown = server.of(disk, models.ATTACHMENT)
+    listed = server.of(disk, models.ATTACHMENT_LIST)
+    if shown and listed and shown.format != listed.format:
+        return f'{_attached(shown)} (list: {_attached(listed)})'
+    return _attached(shown or listed)
+
+
+def _attached(attachment):
+    if attachment is None or attachment.path is None:
+        return _NOTHING
+    return attachment.format or 'no format'
 
 
 def _backing(file):

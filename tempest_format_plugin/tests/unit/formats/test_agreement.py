@@ -16,12 +16,14 @@ from tempest_format_plugin.formats import models
 from tempest_format_plugin.tests.unit import base
 from tempest_format_plugin.tests.unit.formats import observed
 
-VOLUME = '0f6c2d1e-6a41-4c0b-9a53-3b8f1f0e7c55'
+VOLUME = observed.VOLUME
 LIVE = models.LIVE_XML
 INACTIVE = models.INACTIVE_XML
 INFO = models.DISK_INFO
 FILE = models.FILE
 GUEST = models.GUEST
+SHOWN = models.ATTACHMENT
+LISTED = models.ATTACHMENT_LIST
 RAW_BASE = observed.chain((observed.BASE, 'raw', 'raw'))
 
 
@@ -151,6 +153,102 @@ class DiskInfoTest(RuleTest):
 
     def test_volume_has_no_entry(self):
         self.assertAgrees(observed.disk(VOLUME, info=None))
+
+
+class AttachmentTest(RuleTest):
+
+    def test_holds(self):
+        self.assertAgrees(observed.volume())
+        self.assertAgrees(observed.snapshotted())
+        self.assertAgrees(observed.snapshotted(live=None, live_backing=()))
+        self.assertAgrees(observed.volume(live=None, inactive=None,
+                                          file=None))
+
+    def test_raw_in_attachment_else_qcow2(self):
+        live, inactive, file, listed = self.assertBreaks(
+            [(3, SHOWN, LIVE), (3, SHOWN, INACTIVE), (3, SHOWN, FILE),
+             (3, SHOWN, LISTED)], observed.snapshotted(attached='raw'))
+        self.assertEqual('attachment says raw, live XML says qcow2',
+                         live.what)
+        for found in (live, inactive):
+            self.assertEqual(
+                'when nova next rebuilds the XML from the attachment (start, '
+                'hard reboot, migration) it takes the volume for raw',
+                found.consequence)
+        self.assertIn('(start, hard reboot, migration) the guest is handed '
+                      'the qcow2 container', file.consequence)
+        self.assertIn('nova goes by the listed one when it attaches',
+                      listed.consequence)
+
+    def test_qcow2_in_attachment_else_raw(self):
+        live, inactive, file = self.assertBreaks(
+            [(3, SHOWN, LIVE), (3, SHOWN, INACTIVE), (3, SHOWN, FILE)],
+            observed.volume(attached='qcow2', listed='qcow2'))
+        self.assertIn('takes the volume for qcow2', live.consequence)
+        self.assertIn('is trusted', file.consequence)
+
+    def test_file_alone_is_different(self):
+        self.assertBreaks(
+            [(1, LIVE, FILE), (1, INACTIVE, FILE), (3, SHOWN, FILE)],
+            observed.volume(file='qcow2'))
+
+    def test_one_xml_is_different(self):
+        self.assertBreaks(
+            [(1, LIVE, FILE), (1, LIVE, INACTIVE), (3, SHOWN, LIVE)],
+            observed.volume(live='qcow2'))
+        self.assertBreaks(
+            [(1, INACTIVE, FILE), (1, LIVE, INACTIVE), (3, SHOWN, INACTIVE)],
+            observed.volume(inactive='qcow2'))
+
+    def test_no_format(self):
+        for file, builder in (('raw', observed.volume),
+                              ('qcow2', observed.snapshotted)):
+            for found in self.assertBreaks(
+                    [(3, SHOWN, LIVE), (3, SHOWN, INACTIVE),
+                     (3, SHOWN, FILE)],
+                    builder(attachment={'format': None},
+                            attachment_list={'format': None})):
+                self.assertEqual(f'attachment says no format, '
+                                 f'{found.right.source} says {file}',
+                                 found.what)
+                self.assertIn('takes the volume for raw', found.consequence)
+
+    def test_other_name(self):
+        # What the file is can't be held against the name of another.
+        other = {'path': f'volume-{VOLUME}'}
+        live, inactive = self.assertBreaks(
+            [(3, SHOWN, LIVE), (3, SHOWN, INACTIVE)],
+            observed.snapshotted(attachment=other, attachment_list=other))
+        self.assertEqual(
+            f'attachment names volume-{VOLUME}, live XML names '
+            f'{observed.MOUNT}/volume-{VOLUME}.some-snapshot', live.what)
+        self.assertIn('gives the guest another file', live.consequence)
+
+    def test_other_name_and_format(self):
+        other = {'path': f'volume-{VOLUME}', 'format': 'raw'}
+        self.assertBreaks(
+            [(3, SHOWN, LIVE)] * 2 + [(3, SHOWN, INACTIVE)] * 2,
+            observed.snapshotted(attachment=other, attachment_list=other))
+
+    def test_other_name_in_list(self):
+        found, = self.assertBreaks(
+            [(3, SHOWN, LISTED)],
+            observed.volume(attachment_list={'path': 'volume-other'}))
+        self.assertIn('attachment list names volume-other', found.what)
+
+    def test_xml_without_path(self):
+        self.assertAgrees(observed.volume(
+            file=None, live_xml={'path': None}, inactive_xml={'path': None}))
+
+    def test_volume_that_is_no_file(self):
+        block = {'format': None, 'path': None}
+        self.assertAgrees(observed.volume(attachment=block,
+                                          attachment_list=block))
+
+    def test_not_observed(self):
+        self.assertAgrees(observed.snapshotted(attached=None, listed=None))
+        self.assertAgrees(observed.snapshotted(attached=None, listed='raw'))
+        self.assertAgrees(observed.snapshotted(listed=None))
 
 
 class ChainTest(RuleTest):

@@ -10,14 +10,60 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
+import dataclasses
+
 from tempest_format_plugin.formats import agreement
 from tempest_format_plugin.formats import bugs
 from tempest_format_plugin.formats import exceptions
+from tempest_format_plugin.formats import findings
+from tempest_format_plugin.formats import glance_image
 from tempest_format_plugin.formats import host_report
+from tempest_format_plugin.formats import models
 from tempest_format_plugin.tests.unit import base
 from tempest_format_plugin.tests.unit.formats import observed
 
 COLD_MIGRATION = '2038898'
+VOLUME_SNAPSHOT = '1989514'
+LIVE_MIGRATION = 'live-migration-mixed-backends'
+VOLUME_BACKED_IMAGE = 'volume-backed-snapshot-format'
+ALL = (COLD_MIGRATION, VOLUME_SNAPSHOT, LIVE_MIGRATION, VOLUME_BACKED_IMAGE)
+
+
+def disagreeing(server, outcome=bugs.SILENT, earlier=(), disagreements=None):
+    """Return the finding of a server, after some earlier servers."""
+    if disagreements is None:
+        disagreements = agreement.judge(server)
+    return findings.Disagreeing(
+        server, disagreements, outcome,
+        tuple(('earlier', one, agreement.judge(one)) for one in earlier))
+
+
+def failed_migration(**changes):
+    """Return the finding of a migration that shows the bug."""
+    return dataclasses.replace(findings.MigrationFailed(
+        source='node-1', target='node-2', server_status='ERROR',
+        server_host='node-1', migration_status='error', guest_alive=True,
+        qemu_log='2026-10-05T12:15:35.936829Z qemu-system-x86_64: -blockdev '
+        '{"node-name":"libvirt-3-format","driver":"qcow2"}: Image is not in '
+        'qcow2 format\n2026-10-05 12:15:35.990+0000: shutting down\n',
+        before=observed.server(observed.disk(
+            live='qcow2', inactive='qcow2', info='qcow2', file='qcow2')),
+        left_on_target=models.ServerObservation(
+            'some-server', 'node-2', models.ABSENT, ()),
+        fault='Live migration failed'), **changes)
+
+
+def failed_image(image=None, **changes):
+    """Return the finding of a createImage that shows the bug.
+
+    :param image: dict of fields of its image to set otherwise
+    """
+    left = glance_image.Image('some-image', 'queued', 'qcow2', 'bare', None,
+                              ('snapshot-1', 'snapshot-2'))
+    return dataclasses.replace(findings.ImageFailed(
+        500, dataclasses.replace(left, **(image or {})),
+        (('snapshot-2', 'available'), ('snapshot-1', 'available')),
+        'Unexpected API Error'), **changes)
 
 
 class GetTest(base.TestCase):
@@ -28,30 +74,46 @@ class GetTest(base.TestCase):
                          (bug.id, bug.project, bug.fixed_in))
         self.assertEqual((), bugs.get([]))
 
+    def test_all_in_order(self):
+        self.assertEqual(ALL, tuple(bugs.BUGS))
+        self.assertEqual(ALL, tuple(bug.id for bug in bugs.get(ALL)))
+
     def test_unknown(self):
         error = self.assertRaises(exceptions.FormatsError, bugs.get, ['1'])
         self.assertIn("Unknown bug '1'", str(error))
         self.assertIn(COLD_MIGRATION, str(error))
 
-    def test_without_signature(self):
-        for bug_id, bug in bugs.BUGS.items():
-            if bug.signature is None:
-                error = self.assertRaises(exceptions.FormatsError, bugs.get,
-                                          [COLD_MIGRATION, bug_id])
-                self.assertIn(bug_id, str(error))
-                self.assertIn('no signature yet', str(error))
+
+class MatchesTest(base.TestCase):
+
+    def test_each_finding_is_its_bug_and_no_other(self):
+        for expected, finding in (
+                (COLD_MIGRATION, disagreeing(observed.server(
+                    observed.disk(file='qcow2')))),
+                (VOLUME_SNAPSHOT, disagreeing(observed.server(
+                    observed.snapshotted(live='raw', inactive='raw',
+                                         attached='raw', listed='raw')))),
+                (LIVE_MIGRATION, failed_migration()),
+                (VOLUME_BACKED_IMAGE, failed_image())):
+            self.assertEqual([expected], [
+                bug.id for bug in bugs.BUGS.values()
+                if bugs.matches(bug, finding)])
 
 
-class ColdMigrationTest(base.TestCase):
+class BugTest(base.TestCase):
 
-    def setUp(self):
-        super().setUp()
-        self.bug, = bugs.get([COLD_MIGRATION])
+    bug_id = None
 
-    def _matches(self, server, outcome=bugs.SILENT, disagreements=None):
-        if disagreements is None:
-            disagreements = agreement.judge(server)
-        return bugs.matches(self.bug, disagreements, outcome, server=server)
+    def matches(self, finding):
+        return bugs.matches(bugs.BUGS[self.bug_id], finding)
+
+
+class ColdMigrationTest(BugTest):
+
+    bug_id = COLD_MIGRATION
+
+    def _matches(self, server, *arguments, **keywords):
+        return self.matches(disagreeing(server, *arguments, **keywords))
 
     def assertMatches(self, *disks):
         self.assertTrue(self._matches(observed.server(*disks)))
@@ -136,3 +198,244 @@ class ColdMigrationTest(base.TestCase):
         self.assertFalse(self._matches(server, disagreements=found[1:]))
         self.assertFalse(self._matches(server,
                                        disagreements=found + found[:1]))
+
+    def test_earlier_moments(self):
+        shown = observed.server(self._shows())
+        for earlier, expected in (
+                ([shown, shown], True), ([observed.server(observed.disk())],
+                                         True),
+                ([observed.server(observed.disk(info='qcow2')), shown],
+                 False)):
+            self.assertEqual(expected, self._matches(shown, earlier=earlier))
+
+
+class VolumeSnapshotTest(BugTest):
+
+    bug_id = VOLUME_SNAPSHOT
+
+    def stale(self, name=observed.VOLUME, **changes):
+        """Return a volume after the snapshot, XML not rebuilt yet."""
+        return observed.snapshotted(
+            name, **({'attached': 'raw', 'listed': 'raw', 'target': 'vda'}
+                     | changes))
+
+    def stopped(self, name=observed.VOLUME, **changes):
+        return self.stale(name, **({'live': None} | changes))
+
+    def started(self, name=observed.VOLUME, **changes):
+        """Return a volume whose XML was rebuilt from its attachment."""
+        return self.stale(name, **({'live': 'raw', 'inactive': 'raw',
+                                    'live_backing': ()} | changes))
+
+    def assertMatches(self, *disks, outcome=bugs.SILENT, expected=True,
+                      state='running', **keywords):
+        self.assertEqual(expected, self.matches(disagreeing(
+            observed.server(*disks, state=state), outcome, **keywords)))
+
+    def assertNoMatch(self, *disks, **keywords):
+        self.assertMatches(*disks, expected=False, **keywords)
+
+    def test_root_volume(self):
+        self.assertMatches(self.started())
+        self.assertMatches(self.started(inactive=None))
+        self.assertMatches(self.started(), observed.disk('disk.config'))
+
+    def test_chain_was_not_probed(self):
+        # The observe script follows no header of a disk used as raw.
+        self.assertMatches(self.started(
+            backing=observed.chain(('/some/volume', 'raw'))))
+
+    def test_list_says_otherwise(self):
+        self.assertMatches(self.started(listed='qcow2'))
+        self.assertMatches(self.started(listed=None))
+        self.assertNoMatch(self.started(listed='qed'))
+        self.assertNoMatch(self.started(
+            attachment_list={'path': 'volume-other'}))
+
+    def test_earlier_moments(self):
+        after_snapshot = observed.server(self.stopped(), state='shut off')
+        for earlier, expected in (
+                (self.stopped(), True),
+                (self.stopped(listed='qcow2'), True),
+                (self.stale(), True),
+                (observed.snapshotted(), True),
+                (self.stopped(inactive='raw'), True),
+                (self.stopped(attached='qcow2'), False),
+                (self.stopped(file='raw', backing=()), False),
+                (self.stale() + observed.disk(info='qcow2'), False)):
+            self.assertMatches(self.started(), expected=expected, earlier=[
+                after_snapshot, observed.server(earlier)])
+
+    def test_outcome(self):
+        for outcome in (bugs.BOOTED, bugs.REFUSED, None):
+            self.assertNoMatch(self.started(), outcome=outcome)
+
+    def test_silent_for_another_reason(self):
+        self.assertNoMatch(self.stale())
+        self.assertNoMatch(self.stopped())
+        self.assertNoMatch(self.stopped(inactive='raw'))
+
+    def test_refused(self):
+        for changes in ({}, {'inactive': 'raw'}):
+            self.assertMatches(self.stopped(**changes), state='shut off',
+                               outcome=bugs.REFUSED)
+
+    def test_refused_and_undefined(self):
+        def gone(**changes):
+            return self.stale(live=None, inactive=None, file=None, **changes)
+        earlier = [observed.server(self.stopped())]
+        for disks, expected in (
+                ([gone()], True),
+                ([gone(attached='qcow2')], False),
+                ([gone(attachment={'path': 'volume-other'})], False),
+                ([gone(listed='qcow2')], False),
+                ([gone(), observed.disk(live=None, inactive=None,
+                                        file='qcow2')], False)):
+            self.assertMatches(*disks, outcome=bugs.REFUSED, earlier=earlier,
+                               state=models.ABSENT, expected=expected)
+        self.assertMatches(
+            gone(listed='qcow2'), outcome=bugs.REFUSED, state=models.ABSENT,
+            earlier=[observed.server(self.stopped(listed='qcow2'))])
+        # Nothing ever showed the bug.
+        for earlier in ((), [observed.server(observed.snapshotted())]):
+            self.assertNoMatch(gone(listed='qcow2'), outcome=bugs.REFUSED,
+                               state=models.ABSENT, earlier=earlier)
+        self.assertNoMatch(gone(), state=models.ABSENT,
+                           earlier=[observed.server(self.stopped())])
+
+    def test_data_volume(self):
+        for root in (observed.disk(), observed.volume('root', target='vda')):
+            started = self.started(target='vdb')
+            self.assertMatches(root, started, outcome=bugs.BOOTED)
+            self.assertNoMatch(root, started, outcome=bugs.SILENT)
+            self.assertNoMatch(root, self.stale(target='vdb'),
+                               outcome=bugs.BOOTED)
+            self.assertMatches(root, self.stopped(target='vdb'),
+                               outcome=bugs.REFUSED)
+
+    def test_two_volumes(self):
+        self.assertMatches(self.started(),
+                           self.started('other', target='vdb'))
+        self.assertMatches(self.started(),
+                           observed.volume('other', target='vdb'))
+
+    def test_two_snapshots(self):
+        self.assertMatches(self.started(backing=observed.chain(
+            ('/some/middle', 'qcow2'), ('/some/base', 'raw'))))
+
+    def test_all_agree(self):
+        self.assertNoMatch(observed.snapshotted(target='vda'))
+        self.assertNoMatch(observed.disk())
+        self.assertNoMatch()
+        self.assertNoMatch(outcome=bugs.REFUSED)
+
+    def test_other_file_in_attachment(self):
+        other = {'path': 'volume-other'}
+        self.assertNoMatch(self.started(attachment=other,
+                                        attachment_list=other))
+        self.assertNoMatch(
+            self.stopped(attachment=other, attachment_list=other),
+            outcome=bugs.REFUSED, state='shut off')
+
+    def test_other_formats(self):
+        self.assertNoMatch(self.started(file='qed'))
+        self.assertNoMatch(self.started(attached='qed'))
+        self.assertNoMatch(self.started(attachment={'format': None}))
+        self.assertNoMatch(self.started(inactive='qcow2'))
+        self.assertNoMatch(self.started(live='qed', inactive='qed'))
+
+    def test_no_backing_file(self):
+        self.assertNoMatch(self.started(backing=()))
+
+    def test_no_attachment(self):
+        self.assertNoMatch(self.started(attached=None, listed=None))
+
+    def test_another_rule(self):
+        self.assertNoMatch(self.started(guest_size=observed.SIZE))
+        self.assertNoMatch(
+            self.stopped(backing=observed.chain(('/base', 'raw', 'qcow2'))),
+            outcome=bugs.REFUSED)
+
+    def test_local_disk_disagrees(self):
+        self.assertNoMatch(self.started(),
+                           observed.disk('disk.eph0', info='qcow2'))
+
+    def test_disagreement_missing_or_besides(self):
+        server = observed.server(self.started())
+        found = agreement.judge(server)
+        for disagreements in (found[1:], found + found[:1]):
+            self.assertFalse(self.matches(disagreeing(
+                server, disagreements=disagreements)))
+
+
+class LiveMigrationTest(BugTest):
+
+    bug_id = LIVE_MIGRATION
+
+    def assertNoMatch(self, **changes):
+        self.assertFalse(self.matches(failed_migration(**changes)), changes)
+
+    def test_shown(self):
+        for status in ('ACTIVE', 'ERROR'):
+            for migration in ('error', 'failed'):
+                self.assertTrue(self.matches(failed_migration(
+                    server_status=status, migration_status=migration)))
+
+    def test_server(self):
+        self.assertNoMatch(server_host='node-2')
+        self.assertNoMatch(server_status='SHUTOFF')
+        self.assertNoMatch(migration_status='running')
+        self.assertNoMatch(guest_alive=False)
+
+    def test_something_is_left_on_the_target(self):
+        for state, disks in (('shut off', ()),
+                             (models.ABSENT, observed.disk())):
+            self.assertNoMatch(left_on_target=observed.server(
+                disks, state=state))
+
+    def test_disagreement_before(self):
+        self.assertNoMatch(before=observed.server(observed.disk(
+            live='qcow2', inactive='qcow2', file='qcow2')))
+
+    def test_other_reason(self):
+        for log in ('', 'qemu-system-x86_64: Failed to get "write" lock\n',
+                    'Image is not in raw format'):
+            self.assertNoMatch(qemu_log=log)
+
+    def test_no_local_disk(self):
+        self.assertNoMatch(before=observed.server(observed.snapshotted()))
+        self.assertNoMatch(before=observed.server())
+
+
+class VolumeBackedImageTest(BugTest):
+
+    bug_id = VOLUME_BACKED_IMAGE
+
+    def assertNoMatch(self, **changes):
+        self.assertFalse(self.matches(failed_image(**changes)), changes)
+
+    def test_shown(self):
+        for size in (None, 0):
+            self.assertTrue(self.matches(failed_image({'size': size})))
+        self.assertTrue(self.matches(failed_image(
+            {'snapshot_ids': ('snapshot-1',)},
+            snapshots=(('snapshot-1', 'available'),))))
+
+    def test_other_answer(self):
+        for status in (None, 202, 400, 503):
+            self.assertNoMatch(http_status=status)
+
+    def test_image(self):
+        left = failed_image()
+        self.assertFalse(self.matches(dataclasses.replace(left, image=None)))
+        for fields in ({'status': 'active'}, {'status': 'killed'},
+                       {'disk_format': 'raw'}, {'disk_format': None},
+                       {'size': 1}):
+            self.assertNoMatch(image=fields)
+
+    def test_snapshots(self):
+        one = (('snapshot-1', 'available'),)
+        for snapshots in ((), one, (*one, ('snapshot-2', 'error')),
+                          (*one, ('snapshot-3', 'available'))):
+            self.assertNoMatch(snapshots=snapshots)
+        self.assertNoMatch(image={'snapshot_ids': ()}, snapshots=())

@@ -100,6 +100,20 @@ class ServerObservationTest(base.TestCase):
         seen = server.with_guest(guest_console.GuestBoot('some-boot'))
         self.assertIsNone(seen.of('disk', models.GUEST))
 
+    def test_with_attachments(self):
+        server = observed.server(observed.disk(), observed.volume())
+        others = [
+            models.Observation(source, 'node-2', 'some-volume', 'qcow2')
+            for source in (models.ATTACHMENT, models.ATTACHMENT_LIST)]
+        seen = server.with_attachments(iter(others))
+        self.assertEqual(others, [seen.of('some-volume', o.source)
+                                  for o in others])
+        self.assertIsNone(seen.of(observed.VOLUME, models.ATTACHMENT))
+        self.assertIsNone(seen.of(observed.VOLUME, models.ATTACHMENT_LIST))
+        self.assertEqual('raw', seen.of(observed.VOLUME, models.FILE).format)
+        self.assertEqual(len(server.observations),
+                         len(seen.observations))
+
     def test_frozen(self):
         self.assertRaises(dataclasses.FrozenInstanceError, setattr,
                           observed.server(), 'state', 'shut off')

@@ -36,7 +36,7 @@ class TableTest(base.TestCase):
             guest_size=observed.SIZE)))
         head, row = self._cells(text)
         self.assertEqual(
-            ['vda', 'disk', 'qcow2', '-', 'qcow2', 'qcow2',
+            ['vda', 'disk', 'qcow2', '-', 'qcow2', '-', 'qcow2',
              'some-image: raw/raw', f'{observed.SIZE}/{observed.SIZE}',
              'agrees'], row)
         self.assertEqual(len(head), len(row))
@@ -58,10 +58,28 @@ class TableTest(base.TestCase):
             backing=observed.chain((observed.BASE, None, None))))
         head, row = self._cells(table.render(server))
         self.assertEqual('-', row[0])
-        self.assertEqual('some-image: -/-', row[6])
-        self.assertEqual(f'-/{observed.SIZE}', row[7])
+        self.assertEqual('some-image: -/-', row[7])
+        self.assertEqual(f'-/{observed.SIZE}', row[8])
 
     def test_disk_without_file(self):
         server = observed.server(observed.disk(file=None))
         head, row = self._cells(table.render(server))
-        self.assertEqual(['-', '-', '-/-'], row[5:8])
+        self.assertEqual(['-', '-', '-/-'], row[6:9])
+
+    def test_attachments(self):
+        for attached, listed, expected in (
+                ('raw', 'raw', 'raw'),
+                ('raw', 'qcow2', 'raw (list: qcow2)'),
+                ('raw', None, 'raw'), (None, 'qcow2', 'qcow2'),
+                (None, None, '-')):
+            head, row = self._cells(table.render(observed.server(
+                observed.volume(attached=attached, listed=listed))))
+            self.assertEqual(('Attachment', expected), (head[5], row[5]))
+
+    def test_attachment_without_format(self):
+        for fields, expected in (
+                ({'format': None}, 'no format (list: raw)'),
+                ({'format': None, 'path': None}, '- (list: raw)')):
+            head, row = self._cells(table.render(observed.server(
+                observed.volume(attachment=fields))))
+            self.assertEqual(expected, row[5])
