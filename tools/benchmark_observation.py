@@ -31,6 +31,7 @@ import unittest
 from tempest_format_plugin import cloud
 from tempest_format_plugin.hosts import ssh
 from tempest_format_plugin.tests.scenario import base
+from tempest_format_plugin.tests.scenario import servers
 
 ROUNDS = 15
 LIMIT = 1.5
@@ -57,7 +58,8 @@ class Benchmark(base.FormatScenarioTest):
         server = self.boot_server(name)
         self.expect_boot_and_agreement(server, 'before-the-benchmark')
         host = cloud.compute_hosts().get(name)
-        self.assertEqual(len(base.DISKS), len(host.observe(server).disks()))
+        self.assertEqual(len(servers.LOCAL_DISKS),
+                         len(host.observe(server).disks()))
         endpoint = host.connection.endpoint
         commands = list(remote_commands(host, server))
 
@@ -94,7 +96,8 @@ def report(commands, observed, alone, kept):
     observation = statistics.median(observed)
     of_alone = [statistics.median(times) for times in alone]
     of_kept = [statistics.median(times) for times in kept]
-    print(f'medians of {ROUNDS} rounds, {len(base.DISKS)} disks; seconds')
+    print(f'medians of {ROUNDS} rounds, {len(servers.LOCAL_DISKS)} disks; '
+          f'seconds')
     print('alone: over a connection of its own; kept: over the kept one')
     for command, one, other in zip(commands, of_alone, of_kept):
         print(f'  alone {one:.3f}  kept {other:.3f}  {command[:60]}')

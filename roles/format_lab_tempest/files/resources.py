@@ -10,16 +10,20 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Create the image and the flavors that are missing.
+"""Create the image, the flavors and the volume type that are missing.
 
 Reads the cloud from OS_* variables and from standard input a JSON object
-{"image": {"name", "file"}, "flavors": [{"name", "ram", "vcpus", "disk"}]}.
-Prints a JSON object with their ids: {"image": id, "flavors": [id, id],
-"made": [names]}.
+{"image": {"name", "file", "disk_format"},
+ "flavors": [{"name", "ram", "vcpus", "disk"}],
+ "volume_type": name, which is also its volume_backend_name}.
+Waits until cinder's volume service has reported, for up to a minute: before
+it has, no volume can be made. Prints a JSON object with the ids:
+{"image": id, "flavors": [id, id], "made": [names]}.
 """
 
 import json
 import sys
+import time
 
 import openstack
 
@@ -30,8 +34,8 @@ image = cloud.image.find_image(wanted['image']['name'])
 if image is None:
     image = cloud.image.create_image(
         name=wanted['image']['name'], filename=wanted['image']['file'],
-        disk_format='raw', container_format='bare', visibility='public',
-        wait=True, validate_checksum=False)
+        disk_format=wanted['image']['disk_format'], container_format='bare',
+        visibility='public', wait=True, validate_checksum=False)
     made.append(image.name)
 existing = {flavor.name: flavor for flavor in cloud.compute.flavors()}
 flavors = []
@@ -40,4 +44,16 @@ for flavor in wanted['flavors']:
         existing[flavor['name']] = cloud.compute.create_flavor(**flavor)
         made.append(flavor['name'])
     flavors.append(existing[flavor['name']].id)
+volume_type = wanted['volume_type']
+if cloud.block_storage.find_type(volume_type) is None:
+    cloud.block_storage.create_type(
+        name=volume_type, extra_specs={'volume_backend_name': volume_type})
+    made.append(volume_type)
+deadline = time.monotonic() + 60
+while not any(service.state == 'up' for service in
+              cloud.block_storage.services(binary='cinder-volume')):
+    if time.monotonic() > deadline:
+        sys.exit('cinder-volume has not reported within 60 s: see '
+                 '/var/log/cinder-volume.log on the control node')
+    time.sleep(1)
 json.dump({'image': image.id, 'flavors': flavors, 'made': made}, sys.stdout)

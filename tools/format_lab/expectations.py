@@ -1,0 +1,54 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Which bugs a cloud is known to have: playbooks/lab/expected.yaml."""
+
+from tempest_format_plugin import results
+import yaml
+
+from format_lab import exceptions
+from format_lab import places
+
+
+def load():
+    """Return expected.yaml: {bug: {service, releases, source, hidden_by}}."""
+    return yaml.safe_load(places.EXPECTED.read_text())
+
+
+def of_cloud(settings):
+    """Return {bug: 'reproduced' or 'agrees'} as a cloud must show it.
+
+    A source tree counts as the release that it is installed over: what it
+    mends is meant to be noticed.
+
+    :param settings: the cloud's, with 'releases', 'use_cow_images' and others
+    :raises LabError: nothing is known of one of its releases
+    """
+    expected = {}
+    for bug, known in load().items():
+        service = known['service']
+        release = settings['releases'][service]
+        if release not in known['releases']:
+            raise exceptions.LabError(
+                f'{places.EXPECTED} does not say what bug {bug} does on '
+                f'{service} of {release}')
+        hidden = any(settings.get(setting) == value for setting, value
+                     in known.get('hidden_by', {}).items())
+        expected[bug] = (results.AGREES if hidden
+                         else known['releases'][release])
+    return expected
+
+
+def known_bugs(settings):
+    """Return the ids of the bugs that a cloud must show."""
+    return [bug for bug, verdict in of_cloud(settings).items()
+            if verdict == results.REPRODUCED]

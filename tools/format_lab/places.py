@@ -1,0 +1,27 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Where the lab's files lie."""
+
+import pathlib
+import sys
+
+REPO = pathlib.Path(__file__).resolve().parents[2]
+PLAYBOOKS = REPO / 'playbooks' / 'lab'
+CLOUDS = PLAYBOOKS / 'clouds'
+RELEASES = PLAYBOOKS / 'releases'
+EXPECTED = PLAYBOOKS / 'expected.yaml'
+# The commands of the environment that the driver runs in.
+BIN = pathlib.Path(sys.executable).parent
+
+NETNS = pathlib.Path('/run/netns')
+DIRECTORY = pathlib.Path('/var/lib/format-lab')

@@ -1,0 +1,176 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What is kept of a run of the scenarios: the cloud's results directory.
+
+Nothing gets there with its secrets: tempest's log is written elsewhere, and
+its subunit stream is in stestr's repository until it has been redacted.
+"""
+
+import dataclasses
+import json
+import shutil
+import subprocess
+
+import subunit
+from tempest_format_plugin import evidence
+from tempest_format_plugin.formats import redaction
+from tempest_format_plugin import report
+from tempest_format_plugin import results
+import testtools
+
+from format_lab import places
+from format_lab import service_logs
+from format_lab import timeline
+
+# A packet of a subunit stream holds 4 MiB at most.
+_PIECE = 2 ** 20
+
+
+class Record:
+    """The results directory of a cloud.
+
+    :ivar raw_log: where the cloud's tempest.conf lets tempest log to
+    :ivar environment: what spares it to log to each test's details once more
+    """
+
+    def __init__(self, lab):
+        self.lab = lab
+        self.directory = lab.results_dir
+        self.stream = self.directory / 'results.subunit'
+        self.raw_log = lab.cloud_dir / 'tempest.log'
+        self.environment = {'OS_LOG_CAPTURE': '0'}
+        self._repository = self.directory / '.stestr'
+
+    def clear(self):
+        """Remove what an earlier run left.
+
+        stestr's repository stays: by its times the next run is balanced. Its
+        configuration doesn't: it names the tempest of another checkout.
+        """
+        self.directory.mkdir(parents=True, exist_ok=True)
+        for old in self.directory.iterdir():
+            if old != self._repository:
+                shutil.rmtree(old) if old.is_dir() else old.unlink()
+        self._remove_streams()
+        self.raw_log.write_text('')
+
+    def discover_scenarios_only(self):
+        """Spare tempest the import of all tests that are its own.
+
+        It is done three times a run and takes as long as a test.
+        """
+        (self.directory / '.stestr.conf').write_text(
+            f'[DEFAULT]\n'
+            f'test_path={places.REPO}/tempest_format_plugin/tests/scenario\n'
+            f'top_dir={places.REPO}\n'
+            # As tempest has it: tests of a class stay together.
+            f'group_regex=([^\\.]*\\.)*\n')
+
+    def take_log(self):
+        """Keep tempest's log, redacted; return its timeline.Requests."""
+        with open(self.raw_log, errors='replace') as log:
+            requests = list(timeline.requests(log))
+        evidence.write_redacted(self.raw_log, self.directory / 'tempest.log')
+        self.raw_log.unlink()
+        return requests
+
+    def take_stream(self):
+        """Keep the subunit stream, redacted; return whether there is one."""
+        if not any(self._streams()):
+            return False
+        last = subprocess.Popen(
+            [places.BIN / 'stestr', 'last', '--subunit'],
+            cwd=self.directory, stdout=subprocess.PIPE)
+        with last, open(self.stream, 'wb') as output:
+            redacted = _Redacted([subunit.StreamResultToBytes(output)])
+            subunit.ByteStreamToStreamResult(last.stdout).run(redacted)
+            redacted.stopTestRun()
+        self._remove_streams()
+        return True
+
+    def with_service_logs(self, verdicts, tests_by_request):
+        """Return verdicts with what the services logged of their requests.
+
+        :param tests_by_request: {request id: ids of tests}
+        """
+        wanted = {one.test for one in verdicts
+                  if one.verdict not in evidence.WITHOUT_EVIDENCE}
+        logs = service_logs.collect(
+            service_logs.of_lab(self.lab),
+            {request: tests & wanted
+             for request, tests in tests_by_request.items()})
+        return [
+            dataclasses.replace(one, evidence=one.evidence | {
+                'services.log': logs[one.test]})
+            if one.test in logs else one for one in verdicts]
+
+    def keep(self, run):
+        """Keep all that a report.Run has found."""
+        (self.directory / 'verdicts.json').write_text(
+            json.dumps(results.as_dicts(run.verdicts), indent=1))
+        evidence.write_evidence(self.directory / 'evidence', run.verdicts)
+        (self.directory / 'report.html').write_text(
+            report.page(f'Disk formats on the cloud {run.cloud}', [run]))
+
+    def _streams(self):
+        """The runs in stestr's repository; each is named by its number."""
+        if self._repository.exists():
+            yield from (path for path in self._repository.iterdir()
+                        if path.name.isdigit())
+
+    def _remove_streams(self):
+        for path in [*self._streams(), self._repository / 'failing']:
+            path.unlink(missing_ok=True)
+
+
+class _Redacted(testtools.CopyStreamResult):
+    """Passes a stream on without the secrets in what is attached to it.
+
+    Attachments come in pieces, and a secret may lie across two: each is held
+    back until it has ended, or its test, or the stream.
+    """
+
+    def __init__(self, targets):
+        super().__init__(targets)
+        self._attached = {}
+
+    def status(self, test_id=None, test_status=None, *, file_name=None,
+               file_bytes=None, mime_type=None, eof=False, **more):
+        attachment = test_id, more.get('route_code'), file_name
+        if file_name is not None:
+            _, pieces = self._attached.setdefault(
+                attachment, (more | {'mime_type': mime_type}, []))
+            pieces.append(bytes(file_bytes))
+            if eof:
+                self._pass_on(attachment)
+        if test_status not in (None, 'exists', 'inprogress'):
+            for one in [one for one in self._attached if one[0] == test_id]:
+                self._pass_on(one)
+        if test_status is not None or file_name is None:
+            super().status(test_id=test_id, test_status=test_status, **more)
+
+    def stopTestRun(self):
+        for attachment in list(self._attached):
+            self._pass_on(attachment)
+        super().stopTestRun()
+
+    def _pass_on(self, attachment):
+        test_id, _, file_name = attachment
+        more, pieces = self._attached.pop(attachment)
+        text = b''.join(pieces).decode(errors='surrogateescape')
+        redacted = redaction.redact(text).encode(errors='surrogateescape')
+        for start in range(0, len(redacted) or 1, _PIECE):
+            end = start + _PIECE
+            super().status(test_id=test_id, file_name=file_name,
+                           file_bytes=redacted[start:end],
+                           eof=end >= len(redacted), **more)
