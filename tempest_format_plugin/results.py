@@ -19,6 +19,9 @@ import prettytable
 import subunit
 import testtools
 
+from tempest_format_plugin.formats import bugs
+from tempest_format_plugin.formats import redaction
+
 AGREES = 'agrees'
 REPRODUCED = 'reproduced'
 DISAGREES = 'disagrees'
@@ -31,8 +34,13 @@ UNFINISHED = 'unfinished'
 # none was: both are what is known of the cloud.
 EXPECTED = frozenset((AGREES, REPRODUCED))
 
-# The detail that tests/scenario/verdicts.py gives an expected failure.
+# The detail that tests/scenario/verdicts.py gives a test about a bug.
 BUG_DETAIL = 'known-bug'
+
+# The details of tests/scenario/base.py: CPU seconds of the test itself, and
+# what begins the name of each file of evidence.
+OWN_SECONDS_DETAIL = 'own-seconds'
+EVIDENCE = 'evidence/'
 
 # What tests/scenario/base.py calls its tables: STEP-MOMENT.txt.
 _TABLE = re.compile(r'(\d+)-.*\.txt$')
@@ -40,8 +48,8 @@ _TABLE = re.compile(r'(\d+)-.*\.txt$')
 # What a test finds out about disks and guests; all else that ends a test went
 # wrong on the way there.
 _FINDING = re.compile(
-    r'[\w.]*\b(DisagreementFound|GuestSilent|HeartbeatError|'
-    r'OtherDiskBooted):')
+    r'tempest_format_plugin\.(tests\.scenario\.verdicts\.\w+|'
+    r'guests\.exceptions\.HeartbeatError)\b')
 
 _OF_STATUS = {
     'success': AGREES,
@@ -60,8 +68,11 @@ class Verdict:
     :ivar test: its id, without the attributes in brackets
     :ivar bug: id in formats.bugs.BUGS of the bug that it is about; '' if none
     :ivar seconds: how long it took
-    :ivar reason: why it was skipped or failed, a line; '' otherwise
+    :ivar reason: why it was skipped, or what it found or failed with; ''
+        otherwise
     :ivar tables: {moment: text} what was observed, in order
+    :ivar evidence: {file name: text} what hosts and services had to say
+    :ivar own_seconds: CPU time of the test itself; 0 if it doesn't tell
     """
 
     test: str
@@ -70,17 +81,53 @@ class Verdict:
     seconds: float
     reason: str
     tables: dict
+    evidence: dict = dataclasses.field(default_factory=dict)
+    own_seconds: float = 0
 
     @property
     def expected(self):
         """Whether this is what is known of the cloud."""
         return self.verdict in EXPECTED
 
+    @property
+    def name(self):
+        """Class and test; of setUpClass (CLASS), module and class."""
+        return re.sub(r'[\w.]*\.(?=\w+\.\w+\)?$)', '', self.test)
+
     def __str__(self):
         if self.verdict == REPRODUCED:
-            number = f'LP {self.bug}' if self.bug.isdigit() else self.bug
-            return f'{REPRODUCED} {number}'
+            return f'{REPRODUCED} {bug_label(self.bug)}'
         return self.verdict
+
+
+def bug_label(bug_id):
+    """Return what tables call a bug: LP and a number, or its id."""
+    return f'LP {bug_id}' if bug_id.isdigit() else bug_id
+
+
+def bug_title(bug_id):
+    """Return the title of a bug of formats.bugs.BUGS; '' of any other."""
+    return bugs.BUGS[bug_id].title if bug_id in bugs.BUGS else ''
+
+
+def tests(stream):
+    """Return what testtools.StreamToDict tells of each test of a stream.
+
+    Their ids are without the attributes in brackets.
+
+    :param stream: binary file, subunit v2
+    """
+    found = {}
+
+    def add(test):
+        name = re.sub(r'\[.*\]$', '', test['id'])
+        found[name] = test | {'id': name}
+    result = testtools.StreamToDict(add)
+    result.startTestRun()
+    subunit.ByteStreamToStreamResult(stream).run(result)
+    # Tests that never ended are reported here, as still in progress.
+    result.stopTestRun()
+    return list(found.values())
 
 
 def read(stream):
@@ -88,63 +135,100 @@ def read(stream):
 
     :param stream: binary file
     """
-    tests = {}
-    result = testtools.StreamToDict(
-        lambda test: tests.__setitem__(test['id'], test))
-    result.startTestRun()
-    subunit.ByteStreamToStreamResult(stream).run(result)
-    # Tests that never ended are reported here, as still in progress.
-    result.stopTestRun()
-    return [_verdict(test) for test in tests.values()]
+    return [_verdict(test) for test in tests(stream)]
 
 
 def render(verdicts):
-    """Return a table with a line per test."""
+    """Return a table with a line per test, without secrets."""
     table = prettytable.PrettyTable(['Test', 'Verdict', 'Seconds', 'Expected'])
     table.align = 'l'
     table.align['Seconds'] = 'r'
     for verdict in verdicts:
-        # Class and test; of setUpClass (CLASS), module and class.
-        name = re.sub(r'[\w.]*\.(?=\w+\.\w+\)?$)', '', verdict.test)
         table.add_row([
-            name, str(verdict),
-            f'{verdict.seconds:.0f}', 'yes' if verdict.expected else 'NO'])
+            verdict.name, str(verdict), f'{verdict.seconds:.0f}',
+            'yes' if verdict.expected else 'NO'])
     lines = [table.get_string()]
     lines += [f'{verdict.test}: {verdict.reason}'
-              for verdict in verdicts if verdict.reason]
-    return '\n'.join(lines)
+              for verdict in verdicts
+              if verdict.reason and not verdict.expected]
+    return redaction.redact('\n'.join(lines))
+
+
+def clouds_of(rows):
+    """Return the clouds of a matrix, in order.
+
+    :param rows: see render_matrix
+    """
+    return list(dict.fromkeys(cloud for _, cells in rows for cloud in cells))
+
+
+def cell(verdict, expected):
+    """Return what a matrix says about a bug on a cloud, in words."""
+    return verdict if verdict == expected else f'{verdict}, NOT {expected}'
+
+
+def render_matrix(rows):
+    """Return a table of bug by cloud, without secrets.
+
+    :param rows: list of (label of a bug, {cloud: (verdict, expected)})
+    """
+    clouds = clouds_of(rows)
+    table = prettytable.PrettyTable(['Bug', *clouds])
+    table.align = 'l'
+    for label, cells in rows:
+        table.add_row([label, *(cell(*cells[cloud]) if cloud in cells else '-'
+                                for cloud in clouds)])
+    return redaction.redact(table.get_string())
 
 
 def as_dicts(verdicts):
-    """Return verdicts ready for JSON."""
-    return [dataclasses.asdict(verdict) | {'expected': verdict.expected}
-            for verdict in verdicts]
+    """Return verdicts ready for JSON, without secrets.
+
+    Of the evidence only the names are there.
+    """
+    return [dataclasses.asdict(verdict) | {
+        'expected': verdict.expected,
+        'reason': redaction.redact(verdict.reason),
+        'tables': {moment: redaction.redact(text)
+                   for moment, text in verdict.tables.items()},
+        'evidence': list(verdict.evidence),
+    } for verdict in verdicts]
 
 
 def _verdict(test):
     details = {name: detail.as_text()
                for name, detail in test['details'].items()
                if detail.content_type.type == 'text'}
+    tracebacks = {f'{name}.txt': text for name, text in details.items()
+                  if name.startswith('traceback')}
     verdict = _OF_STATUS.get(test['status'], UNFINISHED)
+    if verdict == AGREES and tracebacks:
+        # testtools calls a test a success that fails and then can't collect
+        # its details.
+        verdict = DISAGREES
     reason = ''
-    if verdict == DISAGREES:
+    if verdict in (DISAGREES, REPRODUCED):
         # A cleanup that fails after an expected failure makes it a failure:
         # the last traceback tells of it, the detail "reason" of the bug.
-        reason = _exception([text for name, text in details.items()
-                             if name.startswith('traceback')])
-        if not _FINDING.match(reason):
+        reason = _exception(list(tracebacks.values()))
+        if verdict == DISAGREES and not _FINDING.match(reason):
             verdict = FAILED
-    elif verdict not in EXPECTED:
+    elif verdict != AGREES:
         reason = details.get('reason', '')
     started, ended = test['timestamps']
     return Verdict(
-        test=re.sub(r'\[.*\]$', '', test['id']),
+        test=test['id'],
         verdict=verdict,
         bug=details.get(BUG_DETAIL, ''),
         seconds=(ended - started).total_seconds() if started and ended else 0,
         reason=reason,
         tables={name.removesuffix('.txt'): details[name]
-                for name in sorted(filter(_TABLE.match, details), key=_step)})
+                for name in sorted(filter(_TABLE.match, details), key=_step)},
+        evidence=tracebacks | {
+            name.removeprefix(EVIDENCE): text
+            for name, text in sorted(details.items())
+            if name.startswith(EVIDENCE)},
+        own_seconds=float(details.get(OWN_SECONDS_DETAIL, 0)))
 
 
 def _step(detail):
@@ -153,10 +237,10 @@ def _step(detail):
 
 
 def _exception(tracebacks):
-    """Return the line that names the last exception, '' if there is none.
+    """Return the last exception with its message, '' if there is none.
 
-    It follows the last frame, and more lines of its message may follow it.
+    It is what follows the last frame.
     """
     text = tracebacks[-1] if tracebacks else ''
-    found = re.findall(r'^  File .*\n(?:  .*\n)*(\S.*)$', text, re.MULTILINE)
-    return found[-1] if found else text.strip()[-300:]
+    after = re.split(r'^  File .*\n(?:  .*\n)*', text, flags=re.MULTILINE)
+    return after[-1].strip() if len(after) > 1 else text.strip()[-300:]

@@ -23,6 +23,8 @@ from testtools import content
 from tempest_format_plugin import results
 from tempest_format_plugin.tests.unit import base
 
+FINDING = ('tempest_format_plugin.tests.scenario.verdicts.'
+           'DisagreementFound')
 START = datetime.datetime(2026, 10, 5, tzinfo=datetime.timezone.utc)
 
 
@@ -73,10 +75,12 @@ class ReadTest(base.TestCase):
         self.assertEqual('agrees', str(verdict))
 
     def test_expected_failure(self):
-        verdict = self.one('xfail', traceback='...', reason='nova bug',
-                           **{results.BUG_DETAIL: '2038898'})
+        verdict = self.one('xfail', reason='nova bug', traceback=(
+            f'  File "a.py", line 1, in test\n{FINDING}: found\n'),
+            **{results.BUG_DETAIL: '2038898'})
         self.assertTrue(verdict.expected)
-        self.assertEqual(('2038898', ''), (verdict.bug, verdict.reason))
+        self.assertEqual(('2038898', f'{FINDING}: found'),
+                         (verdict.bug, verdict.reason))
         self.assertEqual('reproduced LP 2038898', str(verdict))
 
     def test_bug_without_number(self):
@@ -104,20 +108,25 @@ class ReadTest(base.TestCase):
             '    raise DisagreementFound(\n'
             '  File "a.py", line 2, in found\n'
             '    two: lines\n'
-            'a.DisagreementFound: after, server s on node-1: expected\n'
-            'disk: not the exception\n'))
+            f'{FINDING}: after, server s on node-1: expected\n'
+            'disk: qcow2\n'))
         self.assertFalse(verdict.expected)
         self.assertEqual('disagrees', str(verdict))
-        self.assertEqual('a.DisagreementFound: after, server s on node-1: '
-                         'expected', verdict.reason)
+        self.assertEqual(
+            f'{FINDING}: after, server s on node-1: expected\ndisk: qcow2',
+            verdict.reason)
 
     def test_what_is_found_is_no_other_failure(self):
         for error, verdict in (
-                ('verdicts.DisagreementFound', 'disagrees'),
-                ('verdicts.GuestSilent', 'disagrees'),
-                ('verdicts.OtherDiskBooted', 'disagrees'),
-                ('exceptions.HeartbeatError', 'disagrees'),
-                ('exceptions.HostAccessError', 'failed'),
+                (FINDING, 'disagrees'),
+                ('tempest_format_plugin.tests.scenario.verdicts.NewOne',
+                 'disagrees'),
+                ('tempest_format_plugin.guests.exceptions.HeartbeatError',
+                 'disagrees'),
+                ('tempest_format_plugin.guests.exceptions.GuestError',
+                 'failed'),
+                ('tempest_format_plugin.hosts.exceptions.HostAccessError',
+                 'failed'),
                 ('testtools.matchers._impl.MismatchError', 'failed')):
             self.assertEqual(verdict, str(self.one('fail', traceback=(
                 'Traceback (most recent call last):\n'
@@ -157,6 +166,25 @@ class ReadTest(base.TestCase):
         self.assertEqual(names, list(verdict.tables))
         self.assertEqual('table 10-moment-10',
                          verdict.tables['10-moment-10'])
+
+    def test_evidence(self):
+        verdict = self.one('xfail', **{
+            'evidence/node-1/s/live.xml': '<domain/>',
+            'evidence/node-1/s/disk.info': '{}', 'evidence': 'not it'})
+        self.assertEqual({'node-1/s/disk.info': '{}',
+                          'node-1/s/live.xml': '<domain/>'}, verdict.evidence)
+        self.assertEqual({}, self.one('success').evidence)
+
+    def test_tracebacks_are_evidence(self):
+        verdict = self.one('fail', **{'traceback': 'one', 'traceback-1': 'two',
+                                      'evidence/node-1/error.txt': 'x'})
+        self.assertEqual({'traceback.txt': 'one', 'traceback-1.txt': 'two',
+                          'node-1/error.txt': 'x'}, verdict.evidence)
+
+    def test_own_seconds(self):
+        verdict = self.one('success', **{'own-seconds': '1.25'})
+        self.assertEqual(1.25, verdict.own_seconds)
+        self.assertEqual(0, self.one('success').own_seconds)
 
 
 class RunTest(base.TestCase):
@@ -199,6 +227,21 @@ class RunTest(base.TestCase):
         self.assertEqual(('failed', 'LookupError: Unknown bug'),
                          (verdict.verdict, verdict.reason))
 
+    def test_failure_whose_details_cannot_be_had(self):
+        class Broken(testtools.TestCase):
+            def test_it(self):
+                self.addOnException(lambda exc_info: {}['server'])
+                self.fail('found')
+        output = io.BytesIO()
+        result = testtools.ExtendedToStreamDecorator(
+            subunit.StreamResultToBytes(output))
+        result.startTestRun()
+        self.assertRaises(KeyError, Broken('test_it').run, result)
+        result.stopTestRun()
+        output.seek(0)
+        verdict, = results.read(output)
+        self.assertEqual('failed', str(verdict))
+
     def test_cleanup_that_fails_after_an_expected_failure(self):
         class Unclean(testtools.TestCase):
             def test_it(self):
@@ -216,7 +259,8 @@ class ShownTest(base.TestCase):
 
     verdicts = [
         results.Verdict('a.b.TestC.test_d', results.REPRODUCED, '2038898',
-                        107.6, '', {'1-before': 'table'}),
+                        107.6, 'found', {'1-before': 'table'},
+                        {'node-1/live.xml': '<domain/>'}, 1.5),
         results.Verdict('setUpClass (a.b.TestE)', results.SKIPPED, '', 0,
                         'no hosts', {})]
 
@@ -235,6 +279,26 @@ class ShownTest(base.TestCase):
         shown = json.loads(json.dumps(results.as_dicts(self.verdicts)))
         self.assertEqual(
             {'test': 'a.b.TestC.test_d', 'verdict': 'reproduced',
-             'bug': '2038898', 'seconds': 107.6, 'reason': '',
-             'tables': {'1-before': 'table'}, 'expected': True}, shown[0])
+             'bug': '2038898', 'seconds': 107.6, 'reason': 'found',
+             'tables': {'1-before': 'table'},
+             'evidence': ['node-1/live.xml'], 'own_seconds': 1.5,
+             'expected': True}, shown[0])
         self.assertFalse(shown[1]['expected'])
+
+    def test_bugs(self):
+        self.assertEqual('LP 2038898', results.bug_label('2038898'))
+        self.assertEqual('some-id', results.bug_label('some-id'))
+        self.assertIn('image format', results.bug_title('2038898'))
+        self.assertEqual('', results.bug_title(''))
+
+    def test_render_matrix(self):
+        text = results.render_matrix([
+            ('LP 1', {'old': ('reproduced', 'reproduced'),
+                      'new': ('reproduced', 'agrees')}),
+            ('LP 2', {'other': ('agrees', 'agrees')})])
+        self.assertEqual(
+            [['Bug', 'old', 'new', 'other'],
+             ['LP 1', 'reproduced', 'reproduced, NOT agrees', '-'],
+             ['LP 2', '-', '-', 'agrees']],
+            [[cell.strip() for cell in line.strip('|').split('|')]
+             for line in text.split('\n') if line.startswith('|')])
