@@ -22,6 +22,9 @@ from tempest_format_plugin.hosts import ssh
 
 CONF = config.CONF
 
+# For what doesn't depend on the image backend.
+ANY = 'any'
+
 # images_type = flat is the same backend as raw under another name: the class
 # is nova's Flat for both (nova/virt/libvirt/imagebackend.py, Backend).
 _SAME_BACKEND = {'flat': 'raw'}
@@ -30,11 +33,11 @@ _SAME_BACKEND = {'flat': 'raw'}
 def hosts_of_backend(backend):
     """Return the names of the compute hosts that have an image backend.
 
-    :param backend: 'raw' (which includes flat), 'qcow2', ...
+    :param backend: 'raw' (which includes flat), 'qcow2', ..., or ANY
     :returns: list in the order of [disk_format] compute_backends
     """
     return [host for host, name in CONF.disk_format.compute_backends.items()
-            if _SAME_BACKEND.get(name, name) == backend]
+            if backend in (ANY, _SAME_BACKEND.get(name, name))]
 
 
 @functools.cache
@@ -53,7 +56,8 @@ def compute_hosts():
         virsh=options.virsh_command,
         qemu_img=options.qemu_img_command,
         root_shell=options.root_shell_command,
-        instances_path=options.instances_path))
+        instances_path=options.instances_path,
+        qemu_log_dir=options.qemu_log_dir))
 
 
 def _endpoint(host):

@@ -153,6 +153,10 @@ profile_options = (
         help='Path of nova\'s instances directory on the compute hosts '
              '(instances_path in nova.conf). Unset: as the profile says.'),
     cfg.StrOpt(
+        'qemu_log_dir',
+        help='Path of the directory in which libvirt keeps QEMU\'s log of '
+             'each domain on the compute hosts. Unset: as the profile says.'),
+    cfg.StrOpt(
         'virsh_command',
         help='The command line of virsh with the connection to use, such as '
              '"virsh -c qemu:///system", split into words as a shell does. '
@@ -215,9 +219,31 @@ guest_options = (
         'heartbeat_timeout',
         default=60, min=1,
         help='Seconds within which a guest that writes heartbeats to its '
-             'console (the guest of the lab: one each 2 seconds, each with a '
+             'console (the guest of the lab: one each second, each with a '
              'write to its root disk) must have written two more. Guests '
              'without heartbeats are not asked.'),
+)
+
+volume_options = (
+    cfg.StrOpt(
+        'nfs_volume_type',
+        help='The name of a cinder volume type whose volumes lie on NFS, with '
+             'nfs_snapshot_support set (cinder/volume/drivers/nfs.py). Unset: '
+             'the scenarios about snapshots on NFS are skipped; those about '
+             'images of volume-backed servers take the default type.'),
+    cfg.BoolOpt(
+        'raw_images_allowed',
+        default=True,
+        help='Whether glance takes raw images: [image_format] disk_formats of '
+             'glance-api.conf has raw. Where it does not, the scenarios about '
+             'images of volume-backed servers are skipped but for the one '
+             'about such a glance.'),
+    cfg.IntOpt(
+        'settle_timeout',
+        default=10, min=0,
+        help='Seconds for which a disagreement about a server with volumes '
+             'must last. cinder calls a snapshot available a moment before '
+             'nova has written down what became of the attachment.'),
 )
 
 operation_options = (
@@ -225,8 +251,10 @@ operation_options = (
         'operation_timeout',
         default=300, min=1,
         help='Seconds until an operation on a server (cold migration, '
-             'resize, confirm, revert, stop, start) must have brought it to '
-             'the status that it should end in.'),
+             'live migration, resize, confirm, revert, stop, start, rebuild, '
+             'shelve) must have brought it to the status that it should end '
+             'in; and until a volume, snapshot or image must be ready or '
+             'gone.'),
     cfg.IntOpt(
         'flavor_ram',
         default=256, min=1,
@@ -257,5 +285,5 @@ operation_options = (
 OPTION_GROUPS = (
     (disk_format_group,
      verdict_options + compute_host_options + profile_options + guest_options
-     + operation_options),
+     + volume_options + operation_options),
 )

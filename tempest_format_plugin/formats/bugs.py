@@ -112,7 +112,9 @@ def _snapshot_leaves_attachment_raw(finding):
 
     The XML is right until nova rebuilds it from the attachment. Then a guest
     finds no system on that volume, or QEMU refuses a file whose size is no
-    multiple of its sectors. See _create_snapshot in
+    multiple of its sectors. A new attachment, as a rebuild makes it, has the
+    right format and boots; its view by itself goes on saying raw, for cinder
+    has left the volume's admin metadata behind. See _create_snapshot in
     cinder/volume/drivers/remotefs.py.
     """
     if not isinstance(finding, findings.Disagreeing):
@@ -130,6 +132,11 @@ def _snapshot_leaves_attachment_raw(finding):
     live = {server.of(volume, models.LIVE_XML) for volume in volumes}
     if outcome == REFUSED:
         return live == {None}
+    if volumes and all(xml and xml.format == 'qcow2' for xml in live):
+        listed = [server.of(volume, models.ATTACHMENT_LIST)
+                  for volume in volumes]
+        return outcome == BOOTED and all(
+            one and one.format == 'qcow2' for one in listed)
     return (volumes != set()
             and all(xml and xml.format == 'raw' for xml in live)
             and outcome == (SILENT if _root(server) in volumes else BOOTED))

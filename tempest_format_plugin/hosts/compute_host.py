@@ -62,6 +62,49 @@ class ComputeHost:
         :raises formats.exceptions.ObservationError: an answer of the host
             makes no sense
         """
+        return host_report.parse(self._report(server_id),
+                                 server_id=server_id, host=self.name)
+
+    def evidence(self, server_id, domain_name):
+        """Return what this host has of a server, as it is.
+
+        :param server_id: UUID of the server
+        :param domain_name: of its domain, which QEMU's log is called after
+        :returns: {file name: text} of what there is: live.xml, inactive.xml,
+            disk.info, qemu-img.txt (by path), qemu.log; {} where the host
+            has nothing of it
+        :raises HostAccessError: the host isn't as the options say
+        :raises CommandError: QEMU's log can't be read
+        :raises ValueError, KeyError: the observe script's answer makes no
+            sense
+        """
+        report = json.loads(self._report(server_id))
+        found = {'live.xml': report['domain']['live'],
+                 'inactive.xml': report['domain']['inactive'],
+                 'disk.info': report['disk_info'],
+                 'qemu-img.txt': '\n'.join(
+                     f'{path}: {file["info"] or file["error"]}'
+                     for path, file in report['files'].items()),
+                 'qemu.log': self.qemu_log(domain_name)}
+        return {name: text for name, text in found.items() if text}
+
+    def qemu_log(self, domain_name):
+        """Return the last 500 lines of QEMU's log of a domain, '' if none.
+
+        :raises CommandError: it can't be read
+
+        :raises HostAccessError: the host isn't as the options say
+        """
+        path = f'{self.profile.qemu_log_dir}/{domain_name}.log'
+        completed = self.connection.run(shlex.join(self.profile.argv(
+            'tail', '-n', '500', path)))
+        self._check_sudo(completed)
+        if 'No such file or directory' in completed.stderr:
+            return ''
+        return completed.check().stdout
+
+    def _report(self, server_id):
+        """Return the JSON text of the observe script about a server."""
         server_id = str(uuid.UUID(server_id))
         profile = self.profile
         command = shlex.join(profile.argv(
@@ -72,8 +115,7 @@ class ComputeHost:
         self._check_start(completed)
         completed.check()
         self._check_problem(completed.stdout)
-        return host_report.parse(completed.stdout, server_id=server_id,
-                                 host=self.name)
+        return completed.stdout
 
     def root_shell(self, script, timeout=None):
         """Run a shell script as root.

@@ -31,6 +31,7 @@ OPTIONS = {
     'qemu_img': 'qemu_img_command',
     'root_shell': 'root_shell_command',
     'instances_path': 'instances_path',
+    'qemu_log_dir': 'qemu_log_dir',
 }
 
 
@@ -47,6 +48,7 @@ class Profile:
     :ivar root_shell: reads a script from its standard input; always on the
         host itself
     :ivar instances_path: nova's [DEFAULT] instances_path on the host
+    :ivar qemu_log_dir: where libvirt keeps QEMU's log of each domain
     """
 
     name: str
@@ -57,6 +59,7 @@ class Profile:
     qemu_img: tuple[str, ...] = ('qemu-img',)
     root_shell: tuple[str, ...] = ('sh',)
     instances_path: str = '/var/lib/nova/instances'
+    qemu_log_dir: str = '/var/log/libvirt/qemu'
 
     def argv(self, *command):
         """The full command for the host: sudo, container, command."""
@@ -115,17 +118,18 @@ def get(name, **overrides):
             f'{profile.container_name} and runtime '
             f'{profile.container_runtime}',
             'both container_name and container_runtime')
-    if not profile.instances_path.startswith('/'):
-        raise exceptions.ProfileError(
-            f'instances path {profile.instances_path!r} is not absolute',
-            OPTIONS['instances_path'])
+    for field in ('instances_path', 'qemu_log_dir'):
+        if not getattr(profile, field).startswith('/'):
+            raise exceptions.ProfileError(
+                f'{field.replace("_", " ")} {getattr(profile, field)!r} is '
+                'not absolute', OPTIONS[field])
     return profile
 
 
 def _value(field, value):
     if field in ('container_name', 'container_runtime'):
         return value or None
-    if field == 'instances_path':
+    if field in ('instances_path', 'qemu_log_dir'):
         return value
     try:
         command = tuple(shlex.split(value) if isinstance(value, str)

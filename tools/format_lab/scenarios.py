@@ -28,7 +28,7 @@ from format_lab import record
 from format_lab import timeline
 
 # All of these come before the arguments: tempest goes by the last word.
-CONCURRENCY = ['--concurrency', '2']
+CONCURRENCY = ['--concurrency', '3']
 # What tempest is told where the arguments don't select tests of their own.
 SCENARIOS = r'^tempest_format_plugin\.tests\.scenario\.'
 SLOW = r'\bslow\b'

@@ -39,7 +39,7 @@ class TestColdMigration(RawBackendTest):
     needed_features = ('cold_migration',)
 
     @decorators.idempotent_id('aa21cd59-173a-4ec1-8b4c-6a83c80f50dc')
-    @decorators.attr(type=['multinode', 'slow'])
+    @decorators.attr(type='multinode')
     @utils.services('compute', 'image')
     @decorators.related_bug('2038898')
     @verdicts.known_bug('2038898')
@@ -61,7 +61,7 @@ class TestColdMigration(RawBackendTest):
         self.expect_agreement(server, 'after-the-confirm')
 
     @decorators.idempotent_id('0485f225-41ad-4697-81db-c2b2c74fcdec')
-    @decorators.attr(type=['multinode', 'slow'])
+    @decorators.attr(type='multinode')
     @utils.services('compute', 'image')
     @decorators.related_bug('2038898')
     def test_cold_migrate_and_revert(self):
@@ -92,7 +92,7 @@ class TestResize(RawBackendTest):
     needed_features = ('resize',)
 
     @decorators.idempotent_id('90c549ae-296c-40df-9825-d6dabeef1c53')
-    @decorators.attr(type=['multinode', 'slow'])
+    @decorators.attr(type='multinode')
     @utils.services('compute', 'image')
     @decorators.related_bug('2038898')
     @verdicts.known_bug('2038898')
@@ -112,3 +112,49 @@ class TestResize(RawBackendTest):
         self.expect_boot_and_agreement(server, 'after-the-resize')
         self.confirm_resize(server)
         self.expect_agreement(server, 'after-the-confirm')
+
+
+class TestColdMigrationBetweenBackends(base.FormatScenarioTest):
+    """Cold migration between hosts of different image backends."""
+
+    needed_features = ('cold_migration',)
+    needed_hosts = {'raw': 1, 'qcow2': 1}
+
+    def migrate(self, source, target):
+        """Steps 1 to 4 of each test: the same whatever the backends are."""
+        server = self.boot_server(source)
+        self.expect_boot_and_agreement(server, 'before-the-migration')
+        self.cold_migrate(server, target)
+        self.expect_boot_and_agreement(server, 'after-the-migration')
+        self.confirm_resize(server)
+        self.expect_agreement(server, 'after-the-confirm')
+        self.hard_reboot(server)
+        self.expect_boot_and_agreement(server, 'after-the-hard-reboot')
+
+    @decorators.idempotent_id('f58d0307-4a19-4668-8020-cb286733332a')
+    @decorators.attr(type=['multinode', 'slow'])
+    @utils.services('compute', 'image')
+    @decorators.related_bug('2038898')
+    def test_raw_to_qcow2(self):
+        """A server of a raw host boots on a qcow2 host.
+
+        1. Boot a server on a host of the raw backend; all agree.
+        2. Cold migrate it to a host of the qcow2 backend: the same disk
+           boots there, all agree.
+        3. Confirm: all still agree.
+        4. Hard reboot it: it boots, all agree.
+        """
+        self.migrate(cloud.hosts_of_backend('raw')[0],
+                     cloud.hosts_of_backend('qcow2')[0])
+
+    @decorators.idempotent_id('b9815aab-0a6d-4c20-84b2-27f0263335d7')
+    @decorators.attr(type=['multinode', 'slow'])
+    @utils.services('compute', 'image')
+    @decorators.related_bug('2038898')
+    def test_qcow2_to_raw(self):
+        """A server of a qcow2 host boots on a raw host.
+
+        The steps are those of test_raw_to_qcow2, the other way round.
+        """
+        self.migrate(cloud.hosts_of_backend('qcow2')[0],
+                     cloud.hosts_of_backend('raw')[0])

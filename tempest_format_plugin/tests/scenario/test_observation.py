@@ -42,7 +42,6 @@ class TestObservation(base.FormatScenarioTest):
                 '[disk_format] allow_sabotage is false')
 
     @decorators.idempotent_id('9b376ac7-709e-4681-9a11-0461f5f5b821')
-    @decorators.attr(type='slow')
     @utils.services('compute', 'image')
     def test_each_sabotage_is_named(self):
         """Each hand-made disagreement is named, and nothing besides.

@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""How a scenario ends: what it found, held against the known bugs."""
+"""What ends a scenario test, and what it means on a cloud with known bugs."""
 
 import functools
 
@@ -23,34 +23,41 @@ from tempest_format_plugin import results
 CONF = config.CONF
 
 
-class DisagreementFound(AssertionError):
-    """Sources that must agree about a server's disks don't.
+class Finding(AssertionError):
+    """What a test found out about disks and guests.
 
-    :ivar server: the formats.models.ServerObservation
-    :ivar disagreements: all its Disagreements
-    :ivar outcome: formats.bugs.BOOTED or SILENT; None if nobody has waited
-        for the guest, which is not silence
+    :ivar fact: of formats.findings; None where no bug is known to look so
     :ivar after_operation: whether the operation that the test is about had
         been done; what is found earlier can't come from it
     """
 
-    def __init__(self, when, server, disagreements, outcome, *,
-                 after_operation):
-        super().__init__(
-            f'{when}, server {server.server_id} on {server.host}: expected '
-            f'agreement, but (guest {outcome or "not waited for"}):\n'
-            + '\n'.join(map(str, disagreements)))
-        self.server = server
-        self.disagreements = disagreements
-        self.outcome = outcome
+    def __init__(self, message, fact=None, *, after_operation=True):
+        super().__init__(message)
+        self.fact = fact
         self.after_operation = after_operation
 
 
-class GuestSilent(AssertionError):
+class DisagreementFound(Finding):
+    """Sources that must agree about a server's disks don't."""
+
+
+class StartRefused(Finding):
+    """nova could not start a server."""
+
+
+class MigrationFailed(Finding):
+    """A live migration came to nothing."""
+
+
+class ImageFailed(Finding):
+    """No usable image came of a server's createImage."""
+
+
+class GuestSilent(Finding):
     """All sources agree, and yet the guest did not boot."""
 
 
-class OtherDiskBooted(AssertionError):
+class OtherDiskBooted(Finding):
     """A guest booted, but not from the disk that booted before."""
 
 
@@ -67,18 +74,17 @@ def known_bug(bug_id):
     def decorator(test):
         @functools.wraps(test)
         def wrapper(self, *args, **kwargs):
+            self.addDetail(results.BUG_DETAIL, content.text_content(bug_id))
             if bug_id not in CONF.disk_format.known_bugs:
                 return test(self, *args, **kwargs)
             found = None
             try:
                 test(self, *args, **kwargs)
-            except DisagreementFound as error:
-                if not (error.after_operation and bugs.matches(
-                        bug, error.disagreements, error.outcome,
-                        server=error.server)):
+            except Finding as error:
+                if not (error.after_operation and error.fact is not None
+                        and bugs.matches(bug, error.fact)):
                     raise
                 found = error
-            self.addDetail(results.BUG_DETAIL, content.text_content(bug_id))
 
             def the_test():
                 if found is not None:

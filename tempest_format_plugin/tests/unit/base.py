@@ -34,6 +34,17 @@ class TestCase(testtools.TestCase):
         return (_SAMPLES / name).read_bytes().decode()
 
 
+# Those of tempest's options that the plugin goes by.
+_TEMPEST_GROUPS = (
+    (config.compute_group, config.ComputeGroup),
+    (config.compute_features_group, config.ComputeFeaturesGroup),
+    (config.image_feature_group, config.ImageFeaturesGroup),
+    (config.placement_group, config.PlacementGroup),
+    (config.service_available_group, config.ServiceAvailableGroup),
+    (config.volume_group, config.VolumeGroup),
+    (config.volume_feature_group, config.VolumeFeaturesGroup))
+
+
 class PluginConf(config_fixture.Config):
     """The options at their defaults, in place of tempest's CONF.
 
@@ -45,10 +56,7 @@ class PluginConf(config_fixture.Config):
 
     def __init__(self, *modules):
         conf = cfg.ConfigOpts()
-        for group, options in (
-                (config.compute_group, config.ComputeGroup),
-                (config.compute_features_group, config.ComputeFeaturesGroup),
-                (config.placement_group, config.PlacementGroup)):
+        for group, options in _TEMPEST_GROUPS:
             config.register_opt_group(conf, group, options)
         plugin.FormatTempestPlugin().register_opts(conf)
         super().__init__(conf)
@@ -58,10 +66,9 @@ class PluginConf(config_fixture.Config):
         super().setUp()
         self.conf([], default_config_files=[])
         # tempest's has its groups as attributes only, with _ for -.
+        names = ['disk_format', *(group.name for group, _ in _TEMPEST_GROUPS)]
         conf = types.SimpleNamespace(**{
-            group.replace('-', '_'): self.conf[group] for group in (
-                'compute', 'compute-feature-enabled', 'disk_format',
-                'placement')})
+            name.replace('-', '_'): self.conf[name] for name in names})
         for module in self._modules:
             self.useFixture(fixtures.MockPatchObject(module, 'CONF', conf))
 

@@ -32,6 +32,7 @@ class HostsOfBackendTest(base.TestCase):
         self.assertEqual(['z', 'a'], cloud.hosts_of_backend('raw'))
         self.assertEqual(['q'], cloud.hosts_of_backend('qcow2'))
         self.assertEqual([], cloud.hosts_of_backend('rbd'))
+        self.assertEqual(['z', 'q', 'a'], cloud.hosts_of_backend(cloud.ANY))
 
     def test_flat_is_raw(self):
         self.conf.set(compute_backends={'f': 'flat', 'r': 'raw'})
@@ -78,14 +79,15 @@ class ComputeHostsTest(base.TestCase):
             profile='lab', sudo_command='doas', container_runtime='podman',
             container_name='nova_libvirt', virsh_command='virsh -q',
             qemu_img_command='/opt/qemu-img', root_shell_command='bash',
-            instances_path='/instances')
+            instances_path='/instances', qemu_log_dir='/log/qemu')
         profile = cloud.compute_hosts().get('node-1').profile
         self.assertEqual(
             ('lab', ('doas',), 'podman', 'nova_libvirt', ('virsh', '-q'),
-             ('/opt/qemu-img',), ('bash',), '/instances'),
+             ('/opt/qemu-img',), ('bash',), '/instances', '/log/qemu'),
             (profile.name, profile.sudo, profile.container_runtime,
              profile.container_name, profile.virsh, profile.qemu_img,
-             profile.root_shell, profile.instances_path))
+             profile.root_shell, profile.instances_path,
+             profile.qemu_log_dir))
 
     def test_options_that_contradict_each_other(self):
         self.conf.set(container_name='nova_libvirt')

@@ -178,6 +178,11 @@ class TestValues(testtools.TestCase):
                                   lambda: conf[GROUP].boot_marker)
         self.assertIn('boot_marker', str(error))
 
+    def test_nothing_need_settle(self):
+        group = _registered(settle_timeout=0)[GROUP]
+        self.assertEqual((0, None),
+                         (group.settle_timeout, group.nfs_volume_type))
+
     def test_flavor_has_every_disk(self):
         for name in ('flavor_disk', 'flavor_ephemeral', 'flavor_swap'):
             self.assertRaises(ValueError, _registered, **{name: 0})

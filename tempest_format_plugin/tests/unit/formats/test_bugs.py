@@ -15,11 +15,10 @@ import dataclasses
 from tempest_format_plugin.formats import agreement
 from tempest_format_plugin.formats import bugs
 from tempest_format_plugin.formats import exceptions
-from tempest_format_plugin.formats import findings
-from tempest_format_plugin.formats import glance_image
 from tempest_format_plugin.formats import host_report
 from tempest_format_plugin.formats import models
 from tempest_format_plugin.tests.unit import base
+from tempest_format_plugin.tests.unit.formats import found
 from tempest_format_plugin.tests.unit.formats import observed
 
 COLD_MIGRATION = '2038898'
@@ -27,43 +26,6 @@ VOLUME_SNAPSHOT = '1989514'
 LIVE_MIGRATION = 'live-migration-mixed-backends'
 VOLUME_BACKED_IMAGE = 'volume-backed-snapshot-format'
 ALL = (COLD_MIGRATION, VOLUME_SNAPSHOT, LIVE_MIGRATION, VOLUME_BACKED_IMAGE)
-
-
-def disagreeing(server, outcome=bugs.SILENT, earlier=(), disagreements=None):
-    """Return the finding of a server, after some earlier servers."""
-    if disagreements is None:
-        disagreements = agreement.judge(server)
-    return findings.Disagreeing(
-        server, disagreements, outcome,
-        tuple(('earlier', one, agreement.judge(one)) for one in earlier))
-
-
-def failed_migration(**changes):
-    """Return the finding of a migration that shows the bug."""
-    return dataclasses.replace(findings.MigrationFailed(
-        source='node-1', target='node-2', server_status='ERROR',
-        server_host='node-1', migration_status='error', guest_alive=True,
-        qemu_log='2026-10-05T12:15:35.936829Z qemu-system-x86_64: -blockdev '
-        '{"node-name":"libvirt-3-format","driver":"qcow2"}: Image is not in '
-        'qcow2 format\n2026-10-05 12:15:35.990+0000: shutting down\n',
-        before=observed.server(observed.disk(
-            live='qcow2', inactive='qcow2', info='qcow2', file='qcow2')),
-        left_on_target=models.ServerObservation(
-            'some-server', 'node-2', models.ABSENT, ()),
-        fault='Live migration failed'), **changes)
-
-
-def failed_image(image=None, **changes):
-    """Return the finding of a createImage that shows the bug.
-
-    :param image: dict of fields of its image to set otherwise
-    """
-    left = glance_image.Image('some-image', 'queued', 'qcow2', 'bare', None,
-                              ('snapshot-1', 'snapshot-2'))
-    return dataclasses.replace(findings.ImageFailed(
-        500, dataclasses.replace(left, **(image or {})),
-        (('snapshot-2', 'available'), ('snapshot-1', 'available')),
-        'Unexpected API Error'), **changes)
 
 
 class GetTest(base.TestCase):
@@ -88,13 +50,14 @@ class MatchesTest(base.TestCase):
 
     def test_each_finding_is_its_bug_and_no_other(self):
         for expected, finding in (
-                (COLD_MIGRATION, disagreeing(observed.server(
+                (COLD_MIGRATION, found.disagreeing(observed.server(
                     observed.disk(file='qcow2')))),
-                (VOLUME_SNAPSHOT, disagreeing(observed.server(
+                (VOLUME_SNAPSHOT, found.disagreeing(observed.server(
                     observed.snapshotted(live='raw', inactive='raw',
                                          attached='raw', listed='raw')))),
-                (LIVE_MIGRATION, failed_migration()),
-                (VOLUME_BACKED_IMAGE, failed_image())):
+                (LIVE_MIGRATION, found.failed_migration()),
+                (LIVE_MIGRATION, found.refused_reboot()),
+                (VOLUME_BACKED_IMAGE, found.failed_image())):
             self.assertEqual([expected], [
                 bug.id for bug in bugs.BUGS.values()
                 if bugs.matches(bug, finding)])
@@ -113,7 +76,7 @@ class ColdMigrationTest(BugTest):
     bug_id = COLD_MIGRATION
 
     def _matches(self, server, *arguments, **keywords):
-        return self.matches(disagreeing(server, *arguments, **keywords))
+        return self.matches(found.disagreeing(server, *arguments, **keywords))
 
     def assertMatches(self, *disks):
         self.assertTrue(self._matches(observed.server(*disks)))
@@ -194,10 +157,10 @@ class ColdMigrationTest(BugTest):
 
     def test_disagreement_missing_or_besides(self):
         server = observed.server(self._shows())
-        found = agreement.judge(server)
-        self.assertFalse(self._matches(server, disagreements=found[1:]))
+        judged = agreement.judge(server)
+        self.assertFalse(self._matches(server, disagreements=judged[1:]))
         self.assertFalse(self._matches(server,
-                                       disagreements=found + found[:1]))
+                                       disagreements=judged + judged[:1]))
 
     def test_earlier_moments(self):
         shown = observed.server(self._shows())
@@ -229,7 +192,7 @@ class VolumeSnapshotTest(BugTest):
 
     def assertMatches(self, *disks, outcome=bugs.SILENT, expected=True,
                       state='running', **keywords):
-        self.assertEqual(expected, self.matches(disagreeing(
+        self.assertEqual(expected, self.matches(found.disagreeing(
             observed.server(*disks, state=state), outcome, **keywords)))
 
     def assertNoMatch(self, *disks, **keywords):
@@ -269,6 +232,17 @@ class VolumeSnapshotTest(BugTest):
     def test_outcome(self):
         for outcome in (bugs.BOOTED, bugs.REFUSED, None):
             self.assertNoMatch(self.started(), outcome=outcome)
+
+    def test_attached_anew(self):
+        # As a rebuild does: only the view by itself is wrong then.
+        self.assertMatches(self.stale(listed='qcow2'), outcome=bugs.BOOTED)
+        for outcome in (bugs.SILENT, None):
+            self.assertNoMatch(self.stale(listed='qcow2'), outcome=outcome)
+        for listed in ('raw', None):
+            self.assertNoMatch(self.stale(listed=listed), outcome=bugs.BOOTED)
+        self.assertNoMatch(self.stale(listed='qcow2'),
+                           self.started('other', target='vdb'),
+                           outcome=bugs.BOOTED)
 
     def test_silent_for_another_reason(self):
         self.assertNoMatch(self.stale())
@@ -362,9 +336,9 @@ class VolumeSnapshotTest(BugTest):
 
     def test_disagreement_missing_or_besides(self):
         server = observed.server(self.started())
-        found = agreement.judge(server)
-        for disagreements in (found[1:], found + found[:1]):
-            self.assertFalse(self.matches(disagreeing(
+        judged = agreement.judge(server)
+        for disagreements in (judged[1:], judged + judged[:1]):
+            self.assertFalse(self.matches(found.disagreeing(
                 server, disagreements=disagreements)))
 
 
@@ -373,12 +347,13 @@ class LiveMigrationTest(BugTest):
     bug_id = LIVE_MIGRATION
 
     def assertNoMatch(self, **changes):
-        self.assertFalse(self.matches(failed_migration(**changes)), changes)
+        self.assertFalse(self.matches(found.failed_migration(**changes)),
+                         changes)
 
     def test_shown(self):
         for status in ('ACTIVE', 'ERROR'):
             for migration in ('error', 'failed'):
-                self.assertTrue(self.matches(failed_migration(
+                self.assertTrue(self.matches(found.failed_migration(
                     server_status=status, migration_status=migration)))
 
     def test_server(self):
@@ -407,17 +382,67 @@ class LiveMigrationTest(BugTest):
         self.assertNoMatch(before=observed.server())
 
 
+class HardRebootTest(BugTest):
+    """The same bug the other way round, after the migration."""
+
+    bug_id = LIVE_MIGRATION
+
+    def assertNoMatch(self, *disks, **changes):
+        self.assertFalse(self.matches(found.refused_reboot(*disks, **changes)))
+
+    def test_shown(self):
+        self.assertTrue(self.matches(found.refused_reboot()))
+
+    def test_outcome(self):
+        for outcome in (bugs.BOOTED, bugs.SILENT, None):
+            self.assertNoMatch(outcome=outcome)
+
+    def test_domain_that_is_left(self):
+        self.assertNoMatch(server=observed.server(observed.disk(),
+                                                  state='shut off'))
+
+    def test_other_formats(self):
+        undefined = {'live': None, 'inactive': None}
+        for changes in ({'file': 'qcow2', 'info': 'qcow2'}, {'file': 'qcow2'},
+                        {'info': 'qcow2'}, {'info': None}, {'file': None}):
+            self.assertNoMatch(observed.disk(**undefined),
+                               observed.disk('disk.swap',
+                                             **undefined | changes))
+
+    def test_no_local_disk(self):
+        self.assertNoMatch(observed.volume(live=None, inactive=None))
+
+    def test_disagreement_now_or_earlier(self):
+        wrong = observed.server(observed.disk(file='qcow2'))
+        judged = agreement.judge(wrong)
+        self.assertNoMatch(disagreements=judged)
+        self.assertNoMatch(earlier=(('before', wrong, judged),))
+
+    def test_other_reason(self):
+        for log in ('', 'Failed to get "write" lock',
+                    'Image is not in raw format'):
+            self.assertNoMatch(qemu_log=log)
+
+    def test_reason_of_an_earlier_start(self):
+        log = found.refused_reboot().qemu_log
+        started = '2026-10-05 12:20:00.000+0000: starting up libvirt'
+        self.assertNoMatch(qemu_log=f'{log}{started} version: 10.0.0\n'
+                                    'Failed to get "write" lock\n')
+        self.assertTrue(self.matches(found.refused_reboot(
+            qemu_log=f'{started}\n{log}')))
+
+
 class VolumeBackedImageTest(BugTest):
 
     bug_id = VOLUME_BACKED_IMAGE
 
     def assertNoMatch(self, **changes):
-        self.assertFalse(self.matches(failed_image(**changes)), changes)
+        self.assertFalse(self.matches(found.failed_image(**changes)), changes)
 
     def test_shown(self):
         for size in (None, 0):
-            self.assertTrue(self.matches(failed_image({'size': size})))
-        self.assertTrue(self.matches(failed_image(
+            self.assertTrue(self.matches(found.failed_image({'size': size})))
+        self.assertTrue(self.matches(found.failed_image(
             {'snapshot_ids': ('snapshot-1',)},
             snapshots=(('snapshot-1', 'available'),))))
 
@@ -426,7 +451,7 @@ class VolumeBackedImageTest(BugTest):
             self.assertNoMatch(http_status=status)
 
     def test_image(self):
-        left = failed_image()
+        left = found.failed_image()
         self.assertFalse(self.matches(dataclasses.replace(left, image=None)))
         for fields in ({'status': 'active'}, {'status': 'killed'},
                        {'disk_format': 'raw'}, {'disk_format': None},

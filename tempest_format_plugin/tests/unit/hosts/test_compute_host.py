@@ -59,7 +59,8 @@ class ObserveOverSshTest(testtools.TestCase):
         self.addCleanup(connection.close)
         return compute_host.ComputeHost(
             'node-1', connection, profile.get(
-                'lab', instances_path=str(self.tools.instances), **overrides))
+                'lab', instances_path=str(self.tools.instances),
+                qemu_log_dir=str(self.tools.root), **overrides))
 
     def test_observe(self):
         base = self.tools.disk(self.tools.root / 'base')
@@ -91,6 +92,45 @@ class ObserveOverSshTest(testtools.TestCase):
     def test_observe_absent(self):
         self.assertEqual(models.ABSENT,
                          self.host.observe(fakes.SERVER_ID).state)
+
+    def test_evidence(self):
+        base = self.tools.disk(self.tools.root / 'base')
+        root = self.tools.disk('disk', 'qcow2', base, 'raw')
+        (self.tools.instance_dir / 'disk.config').write_text('broken pipe')
+        self.tools.disk_info({root: 'qcow2'})
+        live, inactive = (fakes.xml({root: 'qcow2'}, live)
+                          for live in (True, False))
+        self.tools.domain('running', live, inactive)
+        (self.tools.root / 'instance-1.log').write_text('starting up\n')
+        kept = self.host.evidence(fakes.SERVER_ID, 'instance-1')
+        self.assertEqual(
+            (live, inactive, f'{{"{root}": "qcow2"}}', 'starting up\n'),
+            tuple(kept.pop(name) for name in (
+                'live.xml', 'inactive.xml', 'disk.info', 'qemu.log')))
+        self.assertEqual({
+            f'{root}: {{"format": "qcow2", "virtual-size": 1048576, '
+            f'"full-backing-filename": "{base}", '
+            '"backing-filename-format": "raw"}',
+            f'{self.tools.instance_dir}/disk.config: broken pipe',
+            f'{base}: {{"format": "raw", "virtual-size": 1048576}}'},
+            set(kept.pop('qemu-img.txt').split('\n')))
+        self.assertEqual({}, kept)
+
+    def test_evidence_of_a_server_that_is_not_there(self):
+        self.assertEqual(
+            {}, self.host.evidence(fakes.SERVER_ID, 'instance-1'))
+
+    def test_evidence_of_a_server_that_has_left(self):
+        (self.tools.root / 'instance-1.log').write_text('shutting down\n')
+        self.assertEqual(
+            {'qemu.log': 'shutting down\n'},
+            self.host.evidence(fakes.SERVER_ID, 'instance-1'))
+
+    def test_end_of_a_long_log(self):
+        (self.tools.root / 'instance-1.log').write_text(
+            ''.join(f'{number}\n' for number in range(1000)))
+        log = self.host.qemu_log('instance-1').splitlines()
+        self.assertEqual((500, '500', '999'), (len(log), log[0], log[-1]))
 
     def test_missing_virsh(self):
         error = self.assertRaises(
@@ -147,6 +187,16 @@ class ComputeHostTest(testtools.TestCase):
             shlex.split(connection.calls[0][0])[:7])
         self.assertEqual(('sudo -n sh', 'true', 5), connection.calls[1])
 
+    def test_command_line_of_the_log(self):
+        connection = FakeConnection()
+        self.host(connection, 'devstack', container_runtime='podman',
+                  container_name='nova_libvirt',
+                  qemu_log_dir='/a b;c').qemu_log('instance-1')
+        (command, _, _), = connection.calls
+        self.assertEqual(
+            ['sudo', '-n', 'podman', 'exec', '-i', 'nova_libvirt', 'tail',
+             '-n', '500', '/a b;c/instance-1.log'], shlex.split(command))
+
     def test_server_id_is_checked(self):
         connection = FakeConnection()
         self.assertRaises(ValueError, self.host(connection).observe,
@@ -172,8 +222,11 @@ class ComputeHostTest(testtools.TestCase):
                 'Sorry, user stack is not allowed to execute \'/usr/bin/sh\'',
                 'bash: line 1: sudo: command not found'):
             self.assert_refused('sudo_command', stderr)
-            self.assert_refused('sudo_command', stderr,
-                                act=lambda host: host.root_shell('true'))
+            for act in (lambda host: host.root_shell('true'),
+                        lambda host: host.qemu_log('instance-1'),
+                        lambda host: host.evidence(fakes.SERVER_ID,
+                                                   'instance-1')):
+                self.assert_refused('sudo_command', stderr, act=act)
 
     def test_python_missing(self):
         for stderr in ('bash: line 1: /usr/bin/python3: No such file or '

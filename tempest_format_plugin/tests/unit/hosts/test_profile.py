@@ -28,6 +28,7 @@ class ProfileTest(testtools.TestCase):
         self.assertEqual(('sudo', '-n', 'sh'), devstack.root_shell_argv)
         self.assertEqual('/opt/stack/data/nova/instances',
                          devstack.instances_path)
+        self.assertEqual('/var/log/libvirt/qemu', devstack.qemu_log_dir)
 
     def test_lab(self):
         lab = profile.get('lab')
@@ -72,9 +73,10 @@ class ProfileTest(testtools.TestCase):
                             container_runtime='')
         self.assert_refused(option, 'podman', container_runtime='podman')
 
-    def test_relative_instances_path(self):
-        self.assert_refused('instances_path', 'nova/instances',
-                            instances_path='nova/instances')
+    def test_relative_path(self):
+        for option in ('instances_path', 'qemu_log_dir'):
+            self.assert_refused(option, option.replace('_', ' '), 'some/where',
+                                **{option: 'some/where'})
 
     def test_commands_that_make_no_sense(self):
         self.assert_refused('virsh_command', 'quotation', virsh='virsh "x')

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-from unittest import mock
 import uuid
 
 import fixtures
@@ -23,30 +22,26 @@ from tempest_format_plugin.formats import models
 from tempest_format_plugin.guests import boot
 from tempest_format_plugin.guests import exceptions as guest_exceptions
 from tempest_format_plugin.hosts import exceptions as hosts_exceptions
+from tempest_format_plugin import results
 from tempest_format_plugin.tests.scenario import base as scenario_base
+from tempest_format_plugin.tests.scenario import servers
 from tempest_format_plugin.tests.scenario import verdicts
-from tempest_format_plugin.tests.unit import base
+from tempest_format_plugin.tests.unit import base as unit_base
+from tempest_format_plugin.tests.unit.formats import found
 from tempest_format_plugin.tests.unit.formats import observed
+from tempest_format_plugin.tests.unit.scenario import base
 
-SERVER = 'some-server'
-HOST = observed.HOST
+SERVER, HOST, TARGET = base.SERVER, base.HOST, base.TARGET
+VOLUME = observed.VOLUME
 ONE, TWO, THREE = (str(uuid.UUID(int=number)) for number in (1, 2, 3))
 
 
-def console(boot_id, counter):
-    """Return what the lab's guest writes in one boot."""
-    return '\r\n'.join([
-        '', f'FORMAT-GUEST boot_id={boot_id} root=vda',
-        *(f'FORMAT-GUEST disk={disk} sectors={observed.SIZE // 512} serial='
-          for disk in ('vda', 'vdb', 'vdc')),
-        f'FORMAT-GUEST ready boot_id={boot_id} counter={counter}', ''])
-
-
-class SkipChecksTest(base.TestCase):
+class SkipChecksTest(unit_base.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.conf = self.useFixture(base.PluginConf(cloud, scenario_base))
+        self.conf = self.useFixture(
+            unit_base.PluginConf(cloud, scenario_base))
         self.conf.config(group='compute', max_microversion='2.74')
         self.useFixture(fixtures.MockPatchObject(
             manager.ScenarioTest, 'skip_checks'))
@@ -116,249 +111,50 @@ class SkipChecksTest(base.TestCase):
         self.assertIn('[disk_format] known_bugs: ', str(error))
 
 
-class ScenarioTestCase(base.TestCase):
-    """A scenario on a cloud of which only the answers exist."""
+class TwoHostsTest(base.ScenarioTestCase):
 
-    def setUp(self):
-        super().setUp()
-        self.conf = self.useFixture(base.PluginConf(cloud, scenario_base))
-        self.conf.set(boot_timeout=1, operation_timeout=1,
-                      boot_marker='FORMAT-GUEST ready')
-        self.useFixture(fixtures.MockPatchObject(
-            manager.ScenarioTest, 'setUp'))
-        self.useFixture(fixtures.MockPatch('time.sleep'))
-        self.servers = mock.Mock()
-        self.servers.list_instance_actions.return_value = {'instanceActions': [
-            {'action': 'migrate', 'request_id': 'req-2'},
-            {'action': 'create', 'request_id': 'req-1'}]}
-        self.events()
-        self.answer()
-        self.console('')
+    def test_two_hosts(self):
+        self.conf.set(compute_backends={'a': 'raw', 'b': 'qcow2', 'c': 'flat',
+                                        'd': 'raw'})
+        self.assertEqual(['a', 'c'], self.scenario.two_hosts_of('raw'))
 
-        self.admin = mock.MagicMock(servers_client=self.servers)
-
-        class Scenario(scenario_base.FormatScenarioTest):
-            os_admin = self.admin
-
-            def runTest(self):
-                """What a TestCase must have."""
-        self.scenario = Scenario()
-        self.scenario.setUp()
-
-    def answer(self, status='ACTIVE', task=None, host=HOST, **fields):
-        self.servers.show_server.return_value = {'server': {
-            'status': status, 'OS-EXT-STS:task_state': task,
-            'OS-EXT-SRV-ATTR:host': host, **fields}}
-
-    def events(self, *events):
-        self.servers.show_instance_action.return_value = {
-            'instanceAction': {'events': events}}
-
-    def console(self, text):
-        self.servers.get_console_output.return_value = {'output': text}
+    def test_too_few(self):
+        error = self.assertRaises(self.skipException,
+                                  self.scenario.two_hosts_of, 'raw')
+        self.assertIn('compute_backends names 1', str(error))
 
 
-class WaitForStatusTest(ScenarioTestCase):
-
-    def wait(self, **options):
-        self.scenario._wait_for_status(SERVER, 'VERIFY_RESIZE', **options)
-
-    def test_reached(self):
-        self.answer('VERIFY_RESIZE')
-        self.wait()
-
-    def test_reached_once_the_task_is_over(self):
-        answers = [{'server': {'status': status, 'OS-EXT-STS:task_state': task,
-                               'OS-EXT-SRV-ATTR:host': HOST}}
-                   for status, task in (
-                       ('ACTIVE', 'resize_prep'), ('VERIFY_RESIZE', 'late'),
-                       ('VERIFY_RESIZE', None))]
-        self.servers.show_server.side_effect = answers
-        self.wait()
-        self.assertEqual(3, self.servers.show_server.call_count)
-
-    def test_not_in_time(self):
-        self.answer('RESIZE', 'resize_migrating')
-        # time.time is call_until_true's clock.
-        self.useFixture(fixtures.MockPatch('time.time',
-                                           side_effect=range(100)))
-        error = self.assertRaises(lib_exc.TimeoutException, self.wait)
-        self.assertIn('server some-server on node-1: expected status '
-                      'VERIFY_RESIZE within 1 s, it is RESIZE, task '
-                      'resize_migrating', str(error))
-
-    def test_error(self):
-        self.answer('ERROR', fault={'message': 'No valid host'})
-        error = self.assertRaises(AssertionError, self.wait)
-        self.assertEqual(
-            'server some-server on node-1: expected status VERIFY_RESIZE, it '
-            'is ERROR: No valid host; last operation migrate (req-2): no '
-            'events', str(error))
-
-    def test_error_without_a_fault(self):
-        self.answer('ERROR')
-        error = self.assertRaises(AssertionError, self.wait)
-        self.assertIn('no fault recorded', str(error))
-
-    def test_rolled_back(self):
-        self.answer('ACTIVE')
-        self.events({'event': 'prep', 'host': 'node-2', 'result': 'Error',
-                     'details': 'No space left'},
-                    {'event': 'select', 'result': 'Success', 'details': None})
-        error = self.assertRaises(AssertionError, self.wait,
-                                  rolled_back='ACTIVE')
-        self.assertEqual(1, self.servers.show_server.call_count)
-        self.servers.show_instance_action.assert_called_once_with(SERVER,
-                                                                  'req-2')
-        self.assertIn(
-            'expected status VERIFY_RESIZE, it is ACTIVE: no fault recorded; '
-            'last operation migrate (req-2): prep on node-2: Error No space '
-            'left; select on None: Success', str(error))
-
-
-class VerbsTest(ScenarioTestCase):
-
-    def boot_server(self):
-        self.conf.config(group='compute', image_ref='some-image')
-        self.admin.flavors_client.create_flavor.return_value = {
-            'flavor': {'id': 'some-flavor'}}
-        self.servers.create_server.return_value = {'server': {'id': SERVER}}
-        return self.scenario.boot_server(HOST)
-
-    def test_boot_server(self):
-        self.assertEqual(SERVER, self.boot_server())
-        self.servers.create_server.assert_called_once_with(
-            name=mock.ANY, imageRef='some-image', flavorRef='some-flavor',
-            host=HOST, networks='none', config_drive=True)
-
-    def test_boot_server_on_another_host(self):
-        self.answer(host='node-2')
-        error = self.assertRaises(AssertionError, self.boot_server)
-        self.assertIn('server some-server is on another host', str(error))
-
-    def test_server_that_does_not_come_up_is_deleted(self):
-        self.useFixture(fixtures.MockPatchObject(
-            self.scenario, '_wait_for_status', side_effect=LookupError))
-        self.assertRaises(LookupError, self.boot_server)
-        self.admin.reset_mock()
-        self.admin.servers_client.show_server.side_effect = lib_exc.NotFound
-        self.scenario.doCleanups()
-        self.assertEqual(
-            [mock.call.servers_client.delete_server(SERVER),
-             mock.call.servers_client.show_server(SERVER),
-             mock.call.flavors_client.delete_flavor('some-flavor')],
-            self.admin.mock_calls)
-
-    def test_server_that_does_not_go(self):
-        self.conf.set(operation_timeout=1)
-        self.useFixture(fixtures.MockPatch('time.sleep'))
-        self.useFixture(fixtures.MockPatch('time.time',
-                                           side_effect=range(100)))
-        error = self.assertRaises(lib_exc.TimeoutException,
-                                  self.scenario._wait_for_deletion, SERVER)
-        self.assertIn(f'server {SERVER}: expected to be gone', str(error))
-
-    def test_migration_that_nova_gave_up(self):
-        for operation in (self.scenario.cold_migrate, self.scenario.resize):
-            with mock.patch.object(self.scenario, '_mark_host'):
-                error = self.assertRaises(AssertionError, operation, SERVER,
-                                          HOST)
-            self.assertIn('expected status VERIFY_RESIZE, it is ACTIVE',
-                          str(error))
-
-    def test_cold_migrate(self):
-        self.answer('VERIFY_RESIZE', host='node-2')
-        self.scenario.cold_migrate(SERVER, 'node-2')
-        self.servers.migrate_server.assert_called_once_with(SERVER,
-                                                            host='node-2')
-
-    def test_on_another_host(self):
-        self.answer('VERIFY_RESIZE', host='node-3')
-        error = self.assertRaises(
-            AssertionError, self.scenario.cold_migrate, SERVER, 'node-2')
-        self.assertIn('server some-server is on another host', str(error))
-
-    def test_console_that_is_gone(self):
-        for error in (lib_exc.NotFound, lib_exc.Conflict):
-            self.servers.get_console_output.side_effect = error
-            self.assertEqual('', self.scenario._console(SERVER))
-
-
-class TraitsTest(ScenarioTestCase):
-
-    def setUp(self):
-        super().setUp()
-        self.admin.hypervisor_client.list_hypervisors.return_value = {
-            'hypervisors': [{'id': f'provider-{number}',
-                             'hypervisor_hostname': f'node-{number}.example',
-                             'service': {'host': f'node-{number}'}}
-                            for number in (1, 2)]}
-        self.client = self.admin.resource_providers_client
-        self.client.list_resource_provider_traits.side_effect = ({
-            'traits': ['HW_CPU', f'CUSTOM_{generation}'],
-            'resource_provider_generation': generation}
-            for generation in range(100))
-        self.update = self.client.update_resource_provider_traits
-
-    def test_mark_host(self):
-        trait = self.scenario._mark_host('node-2')
-        self.update.assert_called_once_with(
-            'provider-2', resource_provider_generation=0,
-            traits=sorted(['HW_CPU', 'CUSTOM_0', trait]))
-
-    def test_mark_of_a_host_that_nova_does_not_know(self):
-        error = self.assertRaises(AssertionError, self.scenario._mark_host,
-                                  'node-3')
-        self.assertIn('[disk_format] compute_backends names a host that nova '
-                      'has no hypervisor of', str(error))
-        self.update.assert_not_called()
-
-    def test_traits_that_change_under_the_update(self):
-        self.update.side_effect = [lib_exc.Conflict, None]
-        self.scenario._update_traits('provider-1', lambda traits: traits)
-        self.assertEqual(
-            [mock.call('provider-1', resource_provider_generation=generation,
-                       traits=[f'CUSTOM_{generation}', 'HW_CPU'])
-             for generation in (0, 1)], self.update.call_args_list)
-
-    def test_traits_that_go_on_changing(self):
-        self.update.side_effect = lib_exc.Conflict
-        self.useFixture(fixtures.MockPatch('time.time',
-                                           side_effect=range(100)))
-        error = self.assertRaises(
-            AssertionError, self.scenario._update_traits, 'provider-1',
-            lambda traits: traits)
-        self.assertIn('provider-1 kept changing', str(error))
-
-
-class ExpectTest(ScenarioTestCase):
+class ExpectTestCase(base.ScenarioTestCase):
+    """A server of which all sources agree, unless a test has it otherwise."""
 
     def setUp(self):
         super().setUp()
         self.disks = {name: observed.disk(name)
-                      for name in scenario_base.DISKS}
+                      for name in servers.LOCAL_DISKS}
         self.state = 'running'
-        host = mock.Mock()
-        host.profile.instances_path = '/var/lib/nova/instances'
-        host.observe.side_effect = lambda server: observed.server(
+        self.host.observe.side_effect = lambda server: observed.server(
             *self.disks.values(), state=self.state)
-        self.useFixture(fixtures.MockPatchObject(cloud, 'compute_hosts')
-                        ).mock.return_value.get.return_value = host
         self.heartbeat = self.useFixture(fixtures.MockPatchObject(
             boot, 'wait_for_heartbeat', autospec=True)).mock
-        self.scenario._console_before[SERVER] = ''
+        self.followed = self.follow()
 
     def expect(self, when='after'):
         self.scenario.expect_boot_and_agreement(SERVER, when)
 
+    def assertFinds(self, kind=verdicts.DisagreementFound, expect=None):
+        """Check what an expectation finds, by default of agreement alone."""
+        expect = expect or (
+            lambda: self.scenario.expect_agreement(SERVER, 'after'))
+        return self.assertRaises(kind, expect)
+
     def booted(self, boot_id, counter):
         """Let the guest boot, as is expected."""
-        self.console(console(boot_id, counter))
+        self.console(base.console(boot_id, counter))
         self.expect('before')
 
     def operate(self):
         """Do whatever should make the guest boot again."""
-        self.scenario._expect_new_boot(SERVER)
+        self.scenario.expect_new_boot(SERVER)
 
     def silent(self):
         """Let the guest stay silent from now on."""
@@ -369,7 +165,10 @@ class ExpectTest(ScenarioTestCase):
     def detail(self, name):
         return self.scenario.getDetails()[name].as_text()
 
-    def test_evidence(self):
+
+class ObserveTest(ExpectTestCase):
+
+    def test_details(self):
         self.booted(ONE, 1)
         self.assertEqual(['1-before.txt', '1-before.json'],
                          list(self.scenario.getDetails()))
@@ -379,68 +178,110 @@ class ExpectTest(ScenarioTestCase):
 
     def test_steps_are_numbered(self):
         self.scenario.expect_agreement(SERVER, 'before')
-        self.scenario.expect_agreement(SERVER, 'after')
-        self.assertEqual(['1-before.txt', '1-before.json', '2-after.txt',
-                          '2-after.json'], list(self.scenario.getDetails()))
-
-    def test_boots_again(self):
-        self.booted(ONE, 1)
-        self.operate()
-        self.console(console(TWO, 2))
-        self.expect()
-        self.assertEqual([ONE, TWO],
-                         [call.args[1] for call in
-                          self.heartbeat.call_args_list])
-
-    def assertBootsAnotherDisk(self, counter):
-        self.booted(ONE, 1)
-        self.operate()
-        self.console(console(TWO, counter))
-        error = self.assertRaises(verdicts.OtherDiskBooted, self.expect)
+        self.scenario.note_agreement(SERVER, 'between')
+        self.scenario.observe(SERVER, 'after')
         self.assertEqual(
-            'after: expected boot 2 of the root disk of server some-server, '
-            f'the guest tells of its boot {counter}: another disk, or another '
-            'state of it', str(error))
+            [f'{step}.{kind}' for step in ('1-before', '2-between', '3-after')
+             for kind in ('txt', 'json')], list(self.scenario.getDetails()))
 
-    def test_boot_of_a_fresh_disk(self):
-        self.assertBootsAnotherDisk(1)
+    def test_last_one_is_kept(self):
+        server, _ = self.scenario.observe(SERVER, 'now')
+        self.assertIs(server, self.followed.observed)
 
-    def test_boot_in_between(self):
-        self.assertBootsAnotherDisk(3)
+    def test_local_disks_must_agree_at_once(self):
+        self.disks['disk'] = observed.disk(file='qcow2')
+        _, disagreements = self.scenario.observe(SERVER, 'now')
+        self.assertEqual(3, len(disagreements))
+        self.assertEqual((0, 1),
+                         (self.clock.now, self.host.observe.call_count))
 
-    def test_guest_that_stops_writing(self):
-        self.heartbeat.side_effect = guest_exceptions.HeartbeatError(
-            ONE, 'a write to the root disk failed', '')
-        self.console(console(ONE, 1))
-        self.assertRaises(guest_exceptions.HeartbeatError, self.expect)
 
-    def test_guest_without_boot_ids(self):
-        self.conf.set(boot_marker='login:')
-        self.console('cirros login: ')
-        self.expect()
-        self.operate()
-        self.console('cirros login: reboot\r\ncirros login: ')
-        self.expect()
-        self.heartbeat.assert_not_called()
+class ObserveVolumesTest(base.ScenarioTestCase):
 
-    def test_guest_that_is_not_understood(self):
-        self.console('FORMAT-GUEST ready: boot one\r\n')
-        error = self.assertRaises(AssertionError, self.expect)
-        self.assertIn('after: what the guest of server some-server tells of '
-                      'its boot is not understood', str(error))
+    def setUp(self):
+        super().setUp()
+        self.follow(VOLUME, servers.CONFIG_DRIVE)
+        self.attached(('attachment-1', SERVER, 'raw', 'raw'))
+        self.observes(self.server())
 
-    def test_guest_that_leaves_out_a_disk(self):
-        self.console(console(ONE, 1).replace('disk=vdc', 'disk=sda'))
-        error = self.assertRaises(AssertionError, self.expect)
-        self.assertIn('the guest of server some-server told of its disks, '
-                      'but not of vdc (disk.swap)', str(error))
+    def server(self, **changes):
+        return observed.server(
+            observed.volume(attached=None, listed=None, **changes),
+            observed.disk('disk.config'))
+
+    def formats(self, server):
+        return [o.format for o in (server.of(VOLUME, models.ATTACHMENT),
+                                   server.of(VOLUME, models.ATTACHMENT_LIST))
+                if o]
+
+    def observe(self):
+        return self.scenario.observe(SERVER, 'now')
+
+    def test_both_views(self):
+        self.attached(('attachment-1', SERVER, 'raw', 'qcow2'))
+        server, disagreements = self.observe()
+        self.assertEqual(['raw', 'qcow2'], self.formats(server))
+        self.assertEqual([3], [found.rule for found in disagreements])
+
+    def test_every_project_is_asked_for_that_volume(self):
+        self.observe()
+        self.admin.attachments_client_latest.get.assert_called_once_with(
+            f'attachments/detail?all_tenants=1&volume_id={VOLUME}')
+
+    def test_attachment_to_another_server(self):
+        self.attached(('attachment-2', 'another-server', 'qcow2', 'qcow2'),
+                      ('attachment-1', SERVER, 'raw', 'raw'))
+        server, disagreements = self.observe()
+        self.assertEqual((['raw', 'raw'], ()),
+                         (self.formats(server), disagreements))
+
+    def test_attachment_that_is_not_connected(self):
+        self.attached(('attachment-1', SERVER, None, None))
+        server, _ = self.observe()
+        self.assertEqual([], self.formats(server))
+
+    def test_disagreement_that_settles(self):
+        stale = self.server(file='qcow2')
+        self.observes(stale, stale, self.server())
+        server, disagreements = self.observe()
+        self.assertEqual(((), 'raw'), (
+            disagreements, server.of(VOLUME, models.FILE).format))
+        self.assertLess(self.clock.now, 10)
+        self.assertIn('raw', self.scenario.getDetails()['1-now.txt'].as_text())
+
+    def test_disagreement_that_stays(self):
+        self.conf.set(settle_timeout=7)
+        self.observes(self.server(file='qcow2'))
+        _, disagreements = self.observe()
+        self.assertNotEqual((), disagreements)
+        self.assertEqual(7, self.clock.now)
+
+    def test_agreement_is_not_waited_for(self):
+        self.observe()
+        self.assertEqual(0, self.clock.now)
+
+    def test_attachment_that_cinder_does_not_know(self):
+        self.attached()
+        error = self.assertRaises(AssertionError,
+                                  self.scenario.expect_agreement, SERVER,
+                                  'now')
+        self.assertNotIsInstance(error, verdicts.Finding)
+        self.assertIn(f'cinder has no attachment of volume {VOLUME} to '
+                      'server some-server', str(error))
+
+    def test_volumes_are_anywhere(self):
+        self.scenario.expect_agreement(SERVER, 'now')
+
+
+class CheckCompleteTest(ExpectTestCase):
 
     def assertRefuses(self, problem, option):
-        error = self.assertRaises(
-            hosts_exceptions.HostAccessError, self.scenario.expect_agreement,
-            SERVER, 'before')
-        self.assertEqual((HOST, problem, option),
-                         (error.host, error.problem, error.option))
+        for expect in (self.scenario.expect_agreement,
+                       self.scenario.note_agreement):
+            error = self.assertRaises(hosts_exceptions.HostAccessError,
+                                      expect, SERVER, 'before')
+            self.assertEqual((HOST, problem, option),
+                             (error.host, error.problem, error.option))
 
     def assertRefusesXml(self, disk, domain):
         self.assertRefuses(
@@ -472,63 +313,135 @@ class ExpectTest(ScenarioTestCase):
 
     def test_stopped_server(self):
         self.disks = {name: observed.disk(name, live=None)
-                      for name in scenario_base.DISKS}
+                      for name in servers.LOCAL_DISKS}
         self.scenario.expect_agreement(SERVER, 'stopped')
 
-    def test_what_is_found_after_an_operation_is_told(self):
+    def test_guest_that_leaves_out_a_disk(self):
+        self.console(base.console(ONE, 1).replace('disk=vdc', 'disk=sda'))
+        error = self.assertRaises(AssertionError, self.expect)
+        self.assertIn('the guest of server some-server told of its disks, '
+                      'but not of vdc (disk.swap)', str(error))
+
+
+class ExpectAgreementTest(ExpectTestCase):
+
+    def test_message(self):
         self.disks['disk'] = observed.disk(file='qcow2')
-
-        def found():
-            return self.assertRaises(
-                verdicts.DisagreementFound, self.scenario.expect_agreement,
-                SERVER, 'now').after_operation
-        self.assertFalse(found())
-        self.migrate()
-        self.assertTrue(found())
-        self.answer('ACTIVE', host='node-2')
-        self.scenario.confirm_resize(SERVER)
-        self.assertTrue(found())
-
-    def test_what_is_found_after_a_resize_is_told(self):
-        self.disks['disk'] = observed.disk(file='qcow2')
-        self.answer('VERIFY_RESIZE', host='node-2')
-        with mock.patch.object(self.scenario, '_mark_host'):
-            self.scenario.resize(SERVER, 'node-2')
-        error = self.assertRaises(
-            verdicts.DisagreementFound, self.scenario.expect_agreement,
-            SERVER, 'now')
-        self.assertTrue(error.after_operation)
-
-    def test_disagreement_comes_before_the_counter(self):
-        self.booted(ONE, 1)
-        self.operate()
-        self.console(console(TWO, 1))
-        self.disks['disk'] = observed.disk(info='qcow2')
-        error = self.assertRaises(verdicts.DisagreementFound, self.expect)
-        self.assertEqual(bugs.BOOTED, error.outcome)
-
-    def test_disagreement_comes_before_the_silence(self):
-        self.silent()
-        self.disks['disk'] = observed.disk(file='qcow2')
-        error = self.assertRaises(verdicts.DisagreementFound, self.expect)
-        self.assertEqual((bugs.SILENT, SERVER),
-                         (error.outcome, error.server.server_id))
-        self.assertEqual('SeaBIOS', self.detail('1-after-console.txt'))
+        error = self.assertFinds()
+        first, *others = str(error).split('\n')
+        self.assertEqual('after, server some-server on node-1: expected '
+                         'agreement, but (guest not waited for):', first)
+        self.assertEqual([f'after: {found}'
+                          for found in error.fact.disagreements], others)
 
     def test_nobody_has_waited_for_the_guest(self):
         # That is not silence: no signature may be made of it.
         self.booted(ONE, 1)
         self.operate()
         self.disks['disk'] = observed.disk(file='qcow2')
-        error = self.assertRaises(verdicts.DisagreementFound,
-                                  self.scenario.expect_agreement, SERVER,
-                                  'after')
-        self.assertIsNone(error.outcome)
-        self.assertIn('guest not waited for', str(error))
+        self.assertIsNone(self.assertFinds().fact.outcome)
+
+    def test_what_is_found_after_the_operation(self):
+        self.disks['disk'] = observed.disk(file='qcow2')
+        self.assertFalse(self.assertFinds().after_operation)
+        self.scenario.operating_on(SERVER)
+        self.assertTrue(self.assertFinds().after_operation)
+
+    def test_noted_disagreement_is_found_later(self):
+        agreeing = self.disks['disk']
+        self.disks['disk'] = observed.disk(info='qcow2')
+        self.scenario.note_agreement(SERVER, 'early')
+        noted = self.followed.observed
+        self.disks['disk'] = agreeing
+        error = self.assertFinds()
+        (when, server, disagreements), = error.fact.earlier
+        self.assertEqual(('early', noted, 3),
+                         (when, server, len(disagreements)))
+        self.assertEqual((), error.fact.disagreements)
+        self.assertIn(f'\nearly: {disagreements[0]}', str(error))
+
+    def test_noted_disagreement_and_one_now(self):
+        self.disks['disk'] = observed.disk(info='qcow2')
+        self.scenario.note_agreement(SERVER, 'early')
+        self.disks['disk'] = observed.disk(file='qcow2')
+        error = self.assertFinds()
+        self.assertEqual(['early'] * 3 + ['after'] * 3,
+                         [line.split(': ')[0]
+                          for line in str(error).split('\n')[1:]])
+
+    def test_agreement_leaves_nothing_noted(self):
+        self.scenario.note_agreement(SERVER, 'early')
+        self.scenario.expect_agreement(SERVER, 'after')
+
+
+class ExpectBootTest(ExpectTestCase):
+
+    def test_boots_again(self):
+        self.booted(ONE, 1)
+        self.operate()
+        self.console(base.console(TWO, 2))
+        self.expect()
+        self.assertEqual([ONE, TWO],
+                         [call.args[1] for call in
+                          self.heartbeat.call_args_list])
+
+    def assertBootsAnotherDisk(self, counter):
+        self.booted(ONE, 1)
+        self.operate()
+        self.console(base.console(TWO, counter))
+        error = self.assertFinds(verdicts.OtherDiskBooted, self.expect)
+        self.assertEqual(
+            'after: expected boot 2 of the root disk of server some-server, '
+            f'the guest tells of its boot {counter}: another disk, or another '
+            'state of it', str(error))
+
+    def test_boot_of_a_fresh_disk(self):
+        self.assertBootsAnotherDisk(1)
+
+    def test_boot_in_between(self):
+        self.assertBootsAnotherDisk(3)
+
+    def test_guest_that_stops_writing(self):
+        self.heartbeat.side_effect = guest_exceptions.HeartbeatError(
+            ONE, 'a write to the root disk failed', '')
+        self.console(base.console(ONE, 1))
+        self.assertRaises(guest_exceptions.HeartbeatError, self.expect)
+
+    def test_guest_without_boot_ids(self):
+        self.conf.set(boot_marker='login:')
+        self.console('cirros login: ')
+        self.expect()
+        self.operate()
+        self.console('cirros login: reboot\r\ncirros login: ')
+        self.expect()
+        self.scenario.expect_same_boot(SERVER)
+        self.heartbeat.assert_not_called()
+
+    def test_guest_that_is_not_understood(self):
+        self.console('FORMAT-GUEST ready: boot one\r\n')
+        error = self.assertRaises(AssertionError, self.expect)
+        self.assertIn('after: what the guest of server some-server tells of '
+                      'its boot is not understood', str(error))
+
+    def test_disagreement_comes_before_the_counter(self):
+        self.booted(ONE, 1)
+        self.operate()
+        self.console(base.console(TWO, 1))
+        self.disks['disk'] = observed.disk(info='qcow2')
+        error = self.assertFinds(expect=self.expect)
+        self.assertEqual(bugs.BOOTED, error.fact.outcome)
+
+    def test_disagreement_comes_before_the_silence(self):
+        self.silent()
+        self.disks['disk'] = observed.disk(file='qcow2')
+        error = self.assertFinds(expect=self.expect)
+        self.assertEqual((bugs.SILENT, SERVER),
+                         (error.fact.outcome, error.fact.server.server_id))
+        self.assertEqual('SeaBIOS', self.detail('1-after-console.txt'))
 
     def test_silent(self):
         self.silent()
-        error = self.assertRaises(verdicts.GuestSilent, self.expect)
+        error = self.assertFinds(verdicts.GuestSilent, self.expect)
         self.assertIn("after: the guest of server some-server did not write "
                       "'FORMAT-GUEST ready' to its console within 1 s; the "
                       "console ends with: 'SeaBIOS'", str(error))
@@ -539,26 +452,26 @@ class ExpectTest(ScenarioTestCase):
         self.operate()
         self.silent()
         self.disks['disk'] = observed.disk(file='qcow2')
-        error = self.assertRaises(verdicts.DisagreementFound, self.expect)
-        self.assertEqual(bugs.SILENT, error.outcome)
+        fact = self.assertFinds(expect=self.expect).fact
+        self.assertEqual(bugs.SILENT, fact.outcome)
         # What the guest told before is no evidence of now.
-        self.assertIsNone(error.server.of('disk', models.GUEST))
+        self.assertIsNone(fact.server.of('disk', models.GUEST))
 
     def test_size_that_the_guest_sees(self):
-        self.console(console(ONE, 1).replace(
+        self.console(base.console(ONE, 1).replace(
             f'vda sectors={observed.SIZE // 512}', 'vda sectors=8'))
-        error = self.assertRaises(verdicts.DisagreementFound, self.expect)
-        self.assertEqual([5], [one.rule for one in error.disagreements])
+        error = self.assertFinds(expect=self.expect)
+        self.assertEqual([5], [one.rule for one in error.fact.disagreements])
 
     def revert(self):
-        self.answer('ACTIVE')
+        self.answer()
         self.scenario.revert_resize(SERVER, HOST)
-        self.console(console(THREE, 2))
+        self.console(base.console(THREE, 2))
         self.expect()
 
     def migrate(self):
-        self.answer('VERIFY_RESIZE', host='node-2')
-        self.scenario.cold_migrate(SERVER, 'node-2')
+        self.answer('VERIFY_RESIZE')
+        self.scenario.cold_migrate(SERVER, HOST)
 
     def test_revert_brings_back_the_disk_of_the_source(self):
         self.booted(ONE, 1)
@@ -574,4 +487,153 @@ class ExpectTest(ScenarioTestCase):
     def test_revert_that_brings_back_another_disk(self):
         self.booted(ONE, 3)
         self.migrate()
-        self.assertRaises(verdicts.OtherDiskBooted, self.revert)
+        self.assertFinds(verdicts.OtherDiskBooted, self.revert)
+
+
+class RefusedStartTest(ExpectTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.host.qemu_log.return_value = 'one\ntwo\nthree\n'
+        self.answer('ERROR', fault={'message': 'internal error'})
+        self.scenario.hard_reboot(SERVER)
+        self.state, self.disks = models.ABSENT, {}
+        self.wait = self.useFixture(fixtures.MockPatchObject(
+            boot, 'wait_for_boot', autospec=True)).mock
+
+    def test_both_expectations_find_it(self):
+        for expect in (self.scenario.expect_agreement,
+                       self.scenario.expect_boot_and_agreement):
+            error = self.assertRaises(verdicts.StartRefused, expect, SERVER,
+                                      'after')
+            self.assertEqual(
+                (bugs.REFUSED, models.ABSENT, (), 'one\ntwo\nthree\n'),
+                (error.fact.outcome, error.fact.server.state,
+                 error.fact.disagreements, error.fact.qemu_log))
+        # A guest that wasn't started isn't waited for.
+        self.wait.assert_not_called()
+
+    def test_message(self):
+        error = self.assertFinds(verdicts.StartRefused)
+        self.assertIn('(guest refused):\nserver some-server on node-1: '
+                      'expected status ACTIVE, it is ERROR: internal error; '
+                      'last operation ', str(error))
+        self.assertIn('QEMU: two | three', str(error))
+        self.host.qemu_log.assert_called_once_with(base.DOMAIN)
+
+    def test_disagreement_besides(self):
+        self.disks = {'disk': observed.disk(file='qcow2')}
+        error = self.assertFinds(verdicts.StartRefused)
+        self.assertEqual(3, len(error.fact.disagreements))
+        self.assertIn('QEMU: two | three\nafter: disk on node-1', str(error))
+
+    def test_next_start_that_works(self):
+        self.disks = {name: observed.disk(name)
+                      for name in servers.LOCAL_DISKS}
+        self.answer()
+        self.scenario.hard_reboot(SERVER)
+        self.scenario.expect_agreement(SERVER, 'after')
+
+
+class EvidenceTest(base.ScenarioTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.host.evidence.return_value = {
+            'live.xml': "<graphics passwd='secret'/>", 'qemu.log': 'refused'}
+
+    def run_failing(self, error, cleanup=None):
+        """Run a scenario that fails with a server on a host.
+
+        :returns: (the files that are kept, traceback)
+        """
+        def body(scenario):
+            if cleanup:
+                scenario.addCleanup(cleanup)
+            scenario.create_followed_server(HOST, servers.LOCAL_DISKS)
+            raise error
+        scenario, result = self.run_scenario(body)
+        self.assertEqual(1, result.testsRun)
+        kept = {name.removeprefix(results.EVIDENCE): detail.as_text()
+                for name, detail in scenario.getDetails().items()
+                if name.startswith(results.EVIDENCE)}
+        return kept, [text for _, text in result.failures + result.errors]
+
+    def test_each_host_is_asked_before_anything_is_cleaned_up(self):
+        asked = []
+
+        def evidence(*args):
+            asked.append((args, self.servers.delete_server.called))
+            return {'qemu.log': 'refused'}
+        for host in self.hosts.values():
+            host.evidence.side_effect = evidence
+        self.run_failing(verdicts.GuestSilent('silent'))
+        self.assertEqual([((SERVER, base.DOMAIN), False)] * 2, asked)
+
+    def test_files(self):
+        kept, _ = self.run_failing(verdicts.GuestSilent('silent'))
+        self.assertEqual([f'{HOST}/{SERVER}/{name}'
+                          for name in ('live.xml', 'qemu.log')], list(kept))
+        self.assertEqual('refused', kept[f'{HOST}/{SERVER}/qemu.log'])
+        self.assertNotIn('secret', kept[f'{HOST}/{SERVER}/live.xml'])
+
+    def test_whatever_goes_wrong(self):
+        kept, _ = self.run_failing(lib_exc.TimeoutException)
+        self.assertIn(f'{HOST}/{SERVER}/qemu.log', kept)
+
+    def test_answer_that_makes_no_sense(self):
+        self.host.evidence.side_effect = ValueError('expected JSON')
+        _, (traceback,) = self.run_failing(verdicts.GuestSilent('silent'))
+        self.assertIn('GuestSilent: silent', traceback)
+
+    def test_host_that_can_not_be_asked(self):
+        self.hosts[TARGET].evidence.side_effect = (
+            hosts_exceptions.HostAccessError(TARGET, 'no route'))
+        kept, (traceback,) = self.run_failing(verdicts.GuestSilent('silent'))
+        self.assertIn('no route', kept[f'{TARGET}/{SERVER}/error.txt'])
+        self.assertIn('GuestSilent: silent', traceback)
+        self.assertIn(f'{HOST}/{SERVER}/qemu.log', kept)
+
+    def test_whatever_goes_wrong_once_the_server_is_gone(self):
+        def cleanup():
+            raise AssertionError('volume is in use')
+        kept, tracebacks = self.run_failing(
+            verdicts.GuestSilent('silent'), cleanup)
+        self.assertIn(f'{HOST}/{SERVER}/qemu.log', kept)
+        self.assertIn('GuestSilent: silent', ''.join(tracebacks))
+
+    def test_known_bug(self):
+        self.conf.set(known_bugs=['live-migration-mixed-backends'])
+
+        @verdicts.known_bug('live-migration-mixed-backends')
+        def body(scenario):
+            scenario.create_followed_server(HOST, servers.LOCAL_DISKS)
+            raise verdicts.MigrationFailed('failed', found.failed_migration())
+        scenario, result = self.run_scenario(body)
+        self.assertEqual(1, len(result.expectedFailures))
+        self.assertIn(f'{results.EVIDENCE}{HOST}/{SERVER}/qemu.log',
+                      scenario.getDetails())
+        self.host.evidence.assert_called_once_with(SERVER, base.DOMAIN)
+
+    def test_nothing_where_nothing_is_wrong(self):
+        def skipped(scenario):
+            scenario.create_followed_server(HOST, servers.LOCAL_DISKS)
+            scenario.skipTest('not here')
+        for body in (skipped, lambda scenario: (
+                scenario.create_followed_server(HOST, servers.LOCAL_DISKS))):
+            _, result = self.run_scenario(body)
+            self.assertTrue(result.wasSuccessful())
+            self.servers.delete_server.reset_mock()
+        self.host.evidence.assert_not_called()
+
+
+class OwnSecondsTest(base.ScenarioTestCase):
+
+    def test_cleanups_are_its_own(self):
+        told = []
+        scenario, _ = self.run_scenario(lambda scenario: scenario.addCleanup(
+            lambda: told.append(
+                results.OWN_SECONDS_DETAIL in scenario.getDetails())))
+        self.assertEqual([False], told)
+        self.assertGreaterEqual(float(
+            scenario.getDetails()[results.OWN_SECONDS_DETAIL].as_text()), 0)

@@ -16,41 +16,44 @@ import io
 import subunit
 import testtools
 
-from tempest_format_plugin.formats import agreement
 from tempest_format_plugin.formats import bugs
 from tempest_format_plugin.formats import exceptions
 from tempest_format_plugin import results
 from tempest_format_plugin.tests.scenario import verdicts
 from tempest_format_plugin.tests.unit import base
+from tempest_format_plugin.tests.unit.formats import found
 from tempest_format_plugin.tests.unit.formats import observed
 
 BUG = '2038898'
+LIVE_MIGRATION = 'live-migration-mixed-backends'
 
 
-def found(*disks, outcome=bugs.SILENT, after_operation=True):
+def disagreement(*disks, outcome=bugs.SILENT, **kwargs):
     """Return the DisagreementFound of a server with some disks."""
-    server = observed.server(*disks)
+    fact = found.disagreeing(observed.server(*disks), outcome)
     return verdicts.DisagreementFound(
-        'after-the-migration', server, agreement.judge(server), outcome,
-        after_operation=after_operation)
+        '\n'.join(['expected agreement', *map(str, fact.disagreements)]),
+        fact, **kwargs)
 
 
-def signature(**changes):
+def signature(**kwargs):
     """Return the DisagreementFound that is the bug's signature."""
-    return found(observed.disk(file='qcow2'),
-                 observed.disk('disk.eph0', file='qcow2'), **changes)
+    return disagreement(observed.disk(file='qcow2'),
+                        observed.disk('disk.eph0', file='qcow2'), **kwargs)
 
 
-class DisagreementFoundTest(base.TestCase):
-
-    def test_message(self):
-        error = signature()
-        self.assertIsInstance(error, AssertionError)
-        first, *others = str(error).split('\n')
-        self.assertEqual(
-            'after-the-migration, server some-server on node-1: expected '
-            'agreement, but (guest silent):', first)
-        self.assertEqual([str(one) for one in error.disagreements], others)
+# What each bug ends a test with.
+FINDINGS = (
+    (BUG, signature()),
+    ('1989514', disagreement(observed.snapshotted(
+        live='raw', inactive='raw', attached='raw', listed='raw'))),
+    (LIVE_MIGRATION, verdicts.MigrationFailed(
+        'no migration', found.failed_migration())),
+    (LIVE_MIGRATION, verdicts.StartRefused(
+        'no start', found.refused_reboot())),
+    ('volume-backed-snapshot-format', verdicts.ImageFailed(
+        'no image', found.failed_image())),
+)
 
 
 class KnownBugTest(base.TestCase):
@@ -59,15 +62,16 @@ class KnownBugTest(base.TestCase):
         super().setUp()
         self.conf = self.useFixture(base.PluginConf(verdicts))
 
-    def run_test(self, error=None, known_bugs=(BUG,)):
+    def run_test(self, error=None, bug=BUG, known_bugs=None):
         """Run a decorated test that raises an error, if one is given.
 
+        :param known_bugs: None: the bug
         :returns: (testtools.TestResult, its Verdict as results.py reads it)
         """
-        self.conf.set(known_bugs=list(known_bugs))
+        self.conf.set(known_bugs=[bug] if known_bugs is None else known_bugs)
 
         class Scenario(testtools.TestCase):
-            @verdicts.known_bug(BUG)
+            @verdicts.known_bug(bug)
             def test_it(self):
                 """Steps."""
                 if error is not None:
@@ -83,20 +87,26 @@ class KnownBugTest(base.TestCase):
         verdict, = results.read(output)
         return summary, verdict
 
-    def assertFails(self, error, kind='disagrees', **options):
-        result, verdict = self.run_test(error, **options)
+    def assertFails(self, error, kind='disagrees', bug=BUG, **options):
+        result, verdict = self.run_test(error, bug, **options)
         self.assertFalse(result.wasSuccessful())
         self.assertEqual([], result.expectedFailures)
         (_, traceback), = result.failures + result.errors
         self.assertIn(str(error).splitlines()[0], traceback)
-        self.assertEqual((kind, ''), (verdict.verdict, verdict.bug))
+        self.assertEqual((kind, bug), (verdict.verdict, verdict.bug))
 
     def test_signature_is_an_expected_failure(self):
-        result, verdict = self.run_test(signature())
-        self.assertTrue(result.wasSuccessful())
-        self.assertEqual(1, len(result.expectedFailures))
-        self.assertEqual(('reproduced', BUG, True),
-                         (verdict.verdict, verdict.bug, verdict.expected))
+        for bug, error in FINDINGS:
+            result, verdict = self.run_test(error, bug)
+            self.assertTrue(result.wasSuccessful(), error)
+            self.assertEqual(1, len(result.expectedFailures))
+            self.assertEqual(('reproduced', bug, True),
+                             (verdict.verdict, verdict.bug, verdict.expected))
+
+    def test_signature_of_another_bug_fails(self):
+        for of, error in FINDINGS:
+            for bug in set(bugs.BUGS) - {of}:
+                self.assertFails(error, bug=bug, known_bugs=list(bugs.BUGS))
 
     def test_expected_failure_keeps_what_was_found(self):
         result, _ = self.run_test(signature())
@@ -104,7 +114,7 @@ class KnownBugTest(base.TestCase):
         self.assertIn('live XML says raw, file says qcow2', text)
         self.assertIn(f'nova bug {BUG}: image format change during', text)
 
-    def test_no_disagreement_is_an_unexpected_success(self):
+    def test_nothing_found_is_an_unexpected_success(self):
         result, verdict = self.run_test()
         self.assertFalse(result.wasSuccessful())
         self.assertEqual(1, len(result.unexpectedSuccesses))
@@ -113,10 +123,10 @@ class KnownBugTest(base.TestCase):
         self.assertIn(BUG, verdict.reason)
 
     def test_other_disagreement_fails(self):
-        self.assertFails(found(observed.disk(info='qcow2')))
+        self.assertFails(disagreement(observed.disk(info='qcow2')))
 
     def test_more_than_the_signature_fails(self):
-        self.assertFails(found(
+        self.assertFails(disagreement(
             observed.disk(file='qcow2'),
             observed.disk('disk.eph0', file='qcow2', info='qcow2')))
 
@@ -126,11 +136,10 @@ class KnownBugTest(base.TestCase):
     def test_signature_before_the_operation_fails(self):
         self.assertFails(signature(after_operation=False))
 
-    def test_other_disk_is_never_expected(self):
-        self.assertFails(verdicts.OtherDiskBooted('boot 1, not 2'))
-
-    def test_silent_guest_is_never_expected(self):
-        self.assertFails(verdicts.GuestSilent('did not write'))
+    def test_finding_of_no_bug_fails(self):
+        for kind in (verdicts.OtherDiskBooted, verdicts.GuestSilent):
+            for bug in bugs.BUGS:
+                self.assertFails(kind('no fact'), bug=bug)
 
     def test_other_errors_fail(self):
         self.assertFails(AssertionError('on another host'), 'failed')
@@ -140,12 +149,13 @@ class KnownBugTest(base.TestCase):
         result, verdict = self.run_test(testtools.TestCase.skipException(
             'no hosts'))
         self.assertEqual(['no hosts'], list(result.skip_reasons))
-        self.assertEqual(('skipped', ''), (verdict.verdict, verdict.bug))
+        self.assertEqual(('skipped', BUG), (verdict.verdict, verdict.bug))
 
     def test_not_listed(self):
-        self.assertFails(signature(), known_bugs=())
-        _, verdict = self.run_test(known_bugs=())
-        self.assertEqual(('agrees', ''), (verdict.verdict, verdict.bug))
+        for bug, error in FINDINGS:
+            self.assertFails(error, bug=bug, known_bugs=[])
+        _, verdict = self.run_test(known_bugs=[])
+        self.assertEqual(('agrees', BUG), (verdict.verdict, verdict.bug))
 
     def test_keeps_the_name_and_the_docstring(self):
         @verdicts.known_bug(BUG)
