@@ -64,8 +64,10 @@ verdict_options = (
         help='Let the test that proves the observation itself edit the files '
              'of its servers (disk.info, the domain XML, the disks) on the '
              'compute hosts, one edit after another, and check that each is '
-             'seen. It repairs nothing: for a cloud that can be thrown away, '
-             'such as the lab. False: that test is skipped.'),
+             'seen; and let a cold migration that nova gives up be cleaned up '
+             'behind where nova does not. It repairs nothing: for a cloud '
+             'that can be thrown away, such as the lab. False: that test is '
+             'skipped, and what nova leaves stays.'),
 )
 
 compute_host_options = (

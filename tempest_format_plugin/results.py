@@ -196,9 +196,11 @@ def as_dicts(verdicts):
 
 
 def _verdict(test):
-    details = {name: detail.as_text()
+    # Evidence is no text to subunit, so that no runner prints it.
+    details = {name: b''.join(detail.iter_bytes()).decode('utf8', 'replace')
                for name, detail in test['details'].items()
-               if detail.content_type.type == 'text'}
+               if detail.content_type.type == 'text'
+               or name.startswith(EVIDENCE)}
     tracebacks = {f'{name}.txt': text for name, text in details.items()
                   if name.startswith('traceback')}
     verdict = _OF_STATUS.get(test['status'], UNFINISHED)

@@ -76,18 +76,21 @@ def _cold_migration_converts_raw(finding):
     """finish_migration made qcow2 of every local disk of a raw backend.
 
     It tests use_cow_images, not the backend, and spares disk.config alone;
-    disk.info and the XML keep to raw. See finish_migration in
+    disk.info keeps to raw. So does the XML on a raw host, where the guest
+    stays silent; on a qcow2 host the XML says qcow2 and the guest boots, until
+    something goes by disk.info. See finish_migration in
     nova/virt/libvirt/driver.py.
     """
-    return (isinstance(finding, findings.Disagreeing)
-            and finding.outcome == SILENT
-            and all(_local_disks_converted(server, disagreements)
-                    for server, disagreements in [
-                        *_earlier(finding),
-                        (finding.server, finding.disagreements)]))
+    if not isinstance(finding, findings.Disagreeing):
+        return False
+    xml_format = {SILENT: 'raw', BOOTED: 'qcow2'}.get(finding.outcome)
+    return all(_local_disks_converted(server, disagreements, xml_format)
+               for server, disagreements in [
+                   *_earlier(finding),
+                   (finding.server, finding.disagreements)])
 
 
-def _local_disks_converted(server, disagreements):
+def _local_disks_converted(server, disagreements, xml_format):
     expected = set()
     for disk in server.disks():
         xml = _xml(server, disk)
@@ -97,10 +100,12 @@ def _local_disks_converted(server, disagreements):
             continue
         entry = server.of(disk, models.DISK_INFO)
         if not (xml and file and entry and file.format == 'qcow2'
-                and not file.backing
-                and all(o.format == 'raw' for o in [*xml, entry])):
+                and not file.backing and entry.format == 'raw'
+                and all(o.format == xml_format for o in xml)):
             return False
-        expected |= {(disk, o.source, models.FILE) for o in [*xml, entry]}
+        expected.add((disk, models.DISK_INFO, models.FILE))
+        expected |= {(disk, o.source, models.FILE) if xml_format == 'raw'
+                     else (disk, models.DISK_INFO, o.source) for o in xml}
     found = [(d.disk, d.left.source, d.right.source) for d in disagreements]
     # Both ways: nothing may be missing, and nothing may be there besides.
     return (server.of('disk', models.FILE) is not None

@@ -24,6 +24,7 @@ from tempest.scenario import manager
 from tempest_format_plugin.formats import bugs
 from tempest_format_plugin.formats import models
 from tempest_format_plugin.guests import boot
+from tempest_format_plugin.tests.scenario import verdicts
 
 CONF = config.CONF
 LOG = log.getLogger(__name__)
@@ -38,6 +39,8 @@ class Followed:
     """What a test knows of one of its servers.
 
     :ivar disks: those that the domain must have
+    :ivar hot_plugged: those of them that came after the last boot; the guest
+        has told of the others
     :ivar console: its text before the operation that should make the guest
         boot
     :ivar booted: the guests.boot.Boot after that, None while nobody has waited
@@ -52,6 +55,7 @@ class Followed:
     """
 
     disks: tuple[str, ...]
+    hot_plugged: tuple[str, ...] = ()
     console: str = ''
     booted: boot.Boot | None = None
     previous: boot.Boot | None = None
@@ -146,12 +150,18 @@ class ServerVerbs(manager.ScenarioTest):
     # Moving servers
 
     def cold_migrate(self, server_id, host):
-        """Cold migrate a server to a host, up to VERIFY_RESIZE."""
+        """Cold migrate a server to a host, up to VERIFY_RESIZE.
+
+        :raises MigrationFailed: it doesn't get there
+        """
         LOG.info('Cold migrating server %s to %s', server_id, host)
         self.expect_new_boot(server_id)
         self.operating_on(server_id)
         self.admin_servers.migrate_server(server_id, host=host)
-        self.wait_for_status(server_id, 'VERIFY_RESIZE', 'ACTIVE')
+        seen = self.settle_server(server_id, 'VERIFY_RESIZE', 'ACTIVE')
+        if seen['status'] != 'VERIFY_RESIZE':
+            raise verdicts.MigrationFailed(
+                self._unexpected_status(seen, 'VERIFY_RESIZE'))
         self.assert_on_host(server_id, host)
 
     def resize(self, server_id, host):
@@ -286,6 +296,7 @@ class ServerVerbs(manager.ScenarioTest):
         followed.console = self.console(server_id)
         followed.previous, followed.booted = followed.booted, None
         followed.outcome, followed.refusal = None, ''
+        followed.hot_plugged = ()
 
     def wait_for_status(self, server_id, status, rolled_back=None):
         """Wait until a server has a status and nothing is under way.

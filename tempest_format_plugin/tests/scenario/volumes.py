@@ -120,6 +120,7 @@ class VolumeScenarioTest(base.FormatScenarioTest):
         LOG.info('Attaching volume %s to server %s', volume_id, server_id)
         self.admin_servers.attach_volume(server_id, volumeId=volume_id)
         self.followed[server_id].disks += (volume_id,)
+        self.followed[server_id].hot_plugged += (volume_id,)
         self.wait_for_volume(volume_id, 'in-use')
 
     def detach_volume(self, server_id, volume_id):

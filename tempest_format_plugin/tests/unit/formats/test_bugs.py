@@ -117,6 +117,16 @@ class ColdMigrationTest(BugTest):
     def test_guest_booted(self):
         self.assertNoMatch(self._shows(), outcome=bugs.BOOTED)
 
+    def test_on_a_qcow2_host(self):
+        disks = [self._shows(name, live='qcow2', inactive='qcow2')
+                 for name in ('disk', 'disk.swap')]
+        self.assertTrue(self._matches(observed.server(*disks), bugs.BOOTED))
+        self.assertNoMatch(*disks)
+        self.assertNoMatch(disks[0], observed.disk('disk.swap'),
+                           outcome=bugs.BOOTED)
+        self.assertNoMatch(disks[0], self._shows('disk.swap'),
+                           outcome=bugs.BOOTED)
+
     def test_swap_not_shown(self):
         self.assertNoMatch(self._shows(), observed.disk('disk.swap'))
 

@@ -554,7 +554,8 @@ class EvidenceTest(base.ScenarioTestCase):
             raise error
         scenario, result = self.run_scenario(body)
         self.assertEqual(1, result.testsRun)
-        kept = {name.removeprefix(results.EVIDENCE): detail.as_text()
+        kept = {name.removeprefix(results.EVIDENCE):
+                b''.join(detail.iter_bytes()).decode()
                 for name, detail in scenario.getDetails().items()
                 if name.startswith(results.EVIDENCE)}
         return kept, [text for _, text in result.failures + result.errors]
