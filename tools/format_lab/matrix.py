@@ -26,15 +26,17 @@ def table(runs, settings):
     """Return {bug: {cloud: (found, expected)}}.
 
     :param runs: {cloud: report.Run}; a cloud that failed has none
-    :param settings: {cloud: its settings}, of all clouds
+    :param settings: {cloud: its settings}, of all clouds; a bug that none of
+        them looks for has no line
     """
     expected = {cloud: expectations.of_cloud(chosen)
                 for cloud, chosen in settings.items()}
     return {
         bug: {cloud: (found(bug, runs[cloud].verdicts) if cloud in runs
-                      else NOT_TESTED, expected[cloud][bug])
+                      else NOT_TESTED, expected[cloud].get(bug, NOT_TESTED))
               for cloud in settings}
-        for bug in expectations.load()}
+        for bug in expectations.load()
+        if any(bug in of_cloud for of_cloud in expected.values())}
 
 
 def found(bug, verdicts):

@@ -267,6 +267,7 @@ class TestRawImagesDisallowed(VolumeBackedSnapshotTest):
     @decorators.idempotent_id('f88d947b-7854-43b2-af61-326ebdfd1949')
     @decorators.attr(type=['multinode', 'slow', 'raw_disallowed'])
     @utils.services('compute', 'image', 'volume')
+    @verdicts.known_bug('volume-backed-snapshot-raw-disallowed')
     def test_image_is_refused_cleanly(self):
         """createImage says what is wrong, and leaves nothing behind.
 

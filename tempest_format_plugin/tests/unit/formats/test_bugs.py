@@ -22,10 +22,12 @@ from tempest_format_plugin.tests.unit.formats import found
 from tempest_format_plugin.tests.unit.formats import observed
 
 COLD_MIGRATION = '2038898'
+RAW_DISALLOWED = 'volume-backed-snapshot-raw-disallowed'
 VOLUME_SNAPSHOT = '1989514'
 LIVE_MIGRATION = 'live-migration-mixed-backends'
 VOLUME_BACKED_IMAGE = 'volume-backed-snapshot-format'
-ALL = (COLD_MIGRATION, VOLUME_SNAPSHOT, LIVE_MIGRATION, VOLUME_BACKED_IMAGE)
+ALL = (COLD_MIGRATION, VOLUME_SNAPSHOT, LIVE_MIGRATION, VOLUME_BACKED_IMAGE,
+       RAW_DISALLOWED)
 
 
 class GetTest(base.TestCase):
@@ -57,7 +59,9 @@ class MatchesTest(base.TestCase):
                                          attached='raw', listed='raw')))),
                 (LIVE_MIGRATION, found.failed_migration()),
                 (LIVE_MIGRATION, found.refused_reboot()),
-                (VOLUME_BACKED_IMAGE, found.failed_image())):
+                (VOLUME_BACKED_IMAGE, found.failed_image()),
+                (RAW_DISALLOWED, dataclasses.replace(found.failed_image(),
+                                                     image=None))):
             self.assertEqual([expected], [
                 bug.id for bug in bugs.BUGS.values()
                 if bugs.matches(bug, finding)])
@@ -474,3 +478,17 @@ class VolumeBackedImageTest(BugTest):
                           (*one, ('snapshot-3', 'available'))):
             self.assertNoMatch(snapshots=snapshots)
         self.assertNoMatch(image={'snapshot_ids': ()}, snapshots=())
+
+
+class RawDisallowedTest(BugTest):
+
+    bug_id = RAW_DISALLOWED
+
+    def test_signature(self):
+        shown = dataclasses.replace(found.failed_image(), image=None)
+        self.assertTrue(self.matches(shown))
+        for changes in ({'http_status': 400}, {'http_status': None},
+                        {'snapshots': ()},
+                        {'snapshots': (('snapshot-1', 'error'),)}):
+            self.assertFalse(self.matches(
+                dataclasses.replace(shown, **changes)), changes)

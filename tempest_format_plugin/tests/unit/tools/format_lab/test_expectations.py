@@ -61,9 +61,12 @@ class ExpectationsTest(base.LabTestCase):
             always, expectations.known_bugs(self.settings('current')))
         self.assertEqual(
             always, expectations.known_bugs(self.settings('2025.1')))
+        no_raw = ['volume-backed-snapshot-raw-disallowed']
         self.assertEqual(
-            set(bugs.BUGS),
+            set(bugs.BUGS) - set(no_raw),
             set(expectations.known_bugs(self.settings('2024.2'))))
+        self.assertEqual(
+            no_raw, expectations.known_bugs(self.settings('no-raw')))
 
     def test_hidden(self):
         settings = self.settings('2024.2', use_cow_images=False)
