@@ -81,8 +81,9 @@ def parse_arguments(argv):
         help='by which of its two names the raw hosts call their image '
              'backend (default: raw)')
     starting.add_argument(
-        '--use-cow-images', default='true', choices=['true', 'false'],
-        help='false: the workaround that LP 2038898 names (default: true)')
+        '--use-cow-images', choices=['true', 'false'],
+        help='false: the workaround that LP 2038898 names (default: as the '
+             'cloud says, else true)')
     arguments, rest = parser.parse_known_args(argv)
     if arguments.command == 'lock':
         if len(rest) != 1:
@@ -100,9 +101,12 @@ def parse_arguments(argv):
 def chosen(arguments, name):
     """Return a cloud, with a person's choices, and its settings."""
     cloud = clouds.load(name, arguments.release, arguments.source)
+    use_cow_images = cloud.use_cow_images
+    if arguments.use_cow_images:
+        use_cow_images = arguments.use_cow_images == 'true'
     return cloud, cloud.choices() | {
         'images_type': arguments.images_type,
-        'use_cow_images': arguments.use_cow_images == 'true'}
+        'use_cow_images': use_cow_images}
 
 
 def run(lab, cloud, settings, arguments, full):

@@ -52,6 +52,7 @@ class Cloud:
     :ivar releases: {service: release} of all services
     :ivar sources: {service: Path} of those installed from a source tree
     :ivar disk_formats: [image_format] disk_formats of glance; empty: its own
+    :ivar use_cow_images: of nova, where a person doesn't say otherwise
     """
 
     name: str
@@ -59,6 +60,7 @@ class Cloud:
     releases: dict
     sources: dict
     disk_formats: list
+    use_cow_images: bool = True
 
     def environment(self, service):
         """Return the Environment that a service is installed into."""
@@ -150,7 +152,8 @@ def load(name, chosen_releases=(), chosen_sources=()):
         {service: chosen.get(service, release)
          for service in releases.PACKAGES},
         {service: _source_tree(path) for service, path in sources.items()},
-        told.get('format_lab_disk_formats', []))
+        told.get('format_lab_disk_formats', []),
+        told.get('format_lab_use_cow_images', True))
 
 
 def venv_dir(cache, environment):

@@ -46,7 +46,7 @@ class ArgumentsTest(base.LabTestCase):
         return stderr.getvalue()
 
     def test_none(self):
-        self.assertEqual(('run', 'current', 'raw', 'true', []), self.parse())
+        self.assertEqual(('run', 'current', 'raw', None, []), self.parse())
 
     def test_settings(self):
         expected = ('up', 'current', 'flat', 'false', [])
@@ -62,7 +62,7 @@ class ArgumentsTest(base.LabTestCase):
     def test_rest_is_for_tempest(self):
         rest = ['--regex', 'up', '--serial']
         for command in ('run', 'test'):
-            self.assertEqual((command, 'current', 'raw', 'true', rest),
+            self.assertEqual((command, 'current', 'raw', None, rest),
                              self.parse(command, *rest))
 
     def test_no_abbreviations(self):
@@ -123,6 +123,13 @@ class MainTest(base.LabTestCase):
         cloud = clouds.load('current')
         up.assert_called_once_with(cloud, cloud.choices() | {
             'images_type': 'flat', 'use_cow_images': False})
+
+    def test_settings_of_the_cloud(self):
+        for options, expected in (([], False),
+                                  (['--use-cow-images', 'true'], True)):
+            with mock.patch.object(driver.Lab, 'up') as up:
+                lab.main(['up', '--cloud', 'no-cow-images', *options])
+            self.assertIs(expected, up.call_args.args[1]['use_cow_images'])
 
     def test_mix(self):
         with mock.patch.object(driver.Lab, 'up') as up:
