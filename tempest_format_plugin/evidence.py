@@ -32,18 +32,13 @@ def files(verdict):
         table of each step, reason.txt, and what hosts and services had to say;
         {} if there was nothing to find
     """
-    if verdict.verdict in WITHOUT_EVIDENCE:
-        return {}
-    reason = [str(verdict), results.bug_title(verdict.bug), verdict.reason]
-    texts = {'reason.txt': ''.join(f'{line}\n' for line in reason if line)}
-    for moment, text in verdict.tables.items():
-        step, _, when = moment.partition('-')
-        texts[f'{step:0>2}-{_safe(when)}.txt'] = f'{text}\n'
-    for name, text in verdict.evidence.items():
-        # A name from a stream must not lead out of the directory.
-        parts = [_safe(part) for part in name.split('/')]
-        texts['/'.join(part for part in parts if part)] = text
-    return {path: redaction.redact(text) for path, text in texts.items()}
+    return {path: redaction.redact(text)
+            for path, text in _texts(verdict).items()}
+
+
+def paths(verdict):
+    """Return the paths of files(verdict), in order."""
+    return list(_texts(verdict))
 
 
 def write_evidence(directory, verdicts):
@@ -72,6 +67,21 @@ def write_redacted(source, target):
     with (open(source, errors='replace', newline='\n') as log,
           open(target, 'w', newline='') as copy):
         copy.writelines(redaction.redact_lines(log))
+
+
+def _texts(verdict):
+    if verdict.verdict in WITHOUT_EVIDENCE:
+        return {}
+    reason = [str(verdict), results.bug_title(verdict.bug), verdict.reason]
+    texts = {'reason.txt': ''.join(f'{line}\n' for line in reason if line)}
+    for moment, text in verdict.tables.items():
+        step, _, when = moment.partition('-')
+        texts[f'{step:0>2}-{_safe(when)}.txt'] = f'{text}\n'
+    for name, text in verdict.evidence.items():
+        # A name from a stream must not lead out of the directory.
+        parts = [_safe(part) for part in name.split('/')]
+        texts['/'.join(part for part in parts if part)] = text
+    return texts
 
 
 def _safe(name):

@@ -82,7 +82,7 @@ def page(title, runs, *, rows=(), made=None):
     environment.globals.update(
         bug_label=results.bug_label, bug_title=results.bug_title,
         cell=results.cell, clouds_of=results.clouds_of,
-        evidence_of=evidence.files, link=_link, time=_time)
+        evidence_of=evidence.paths, link=_link, time=_time)
     return environment.get_template('report.html.j2').render(
         title=title, runs=runs, rows=rows, made=made)
 

@@ -13,6 +13,7 @@
 """How things are done on the compute hosts of one kind of deployment."""
 
 import dataclasses
+import os.path
 import shlex
 
 from tempest_format_plugin.hosts import exceptions
@@ -68,6 +69,10 @@ class Profile:
             container = (self.container_runtime, 'exec', '-i',
                          self.container_name)
         return (*self.sudo, *container, *command)
+
+    def instance_dir(self, server_id):
+        """Where nova keeps the local disks of a server."""
+        return os.path.join(self.instances_path, server_id)
 
     @property
     def qemu_img_limited(self):

@@ -161,6 +161,11 @@ def venv_dir(cache, environment):
     return cache / 'venvs' / environment.digest
 
 
+def takes_raw_images(settings):
+    """Whether the glance of a cloud with these settings takes raw images."""
+    return 'raw' in (settings.get('disk_formats') or ['raw'])
+
+
 def as_texts(settings):
     """Return settings as a person reads them: {name: text}."""
     texts = {name: str(value) for name, value in settings.items()}

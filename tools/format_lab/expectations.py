@@ -15,6 +15,7 @@
 from tempest_format_plugin import results
 import yaml
 
+from format_lab import clouds
 from format_lab import exceptions
 from format_lab import places
 
@@ -36,9 +37,9 @@ def of_cloud(settings):
     :raises LabError: nothing is known of one of its releases
     """
     expected = {}
-    formats = settings.get('disk_formats') or ['raw']
+    takes_raw = clouds.takes_raw_images(settings)
     for bug, known in load().items():
-        if known.get('raw_disallowed', False) != ('raw' not in formats):
+        if known.get('raw_disallowed', False) == takes_raw:
             continue
         service = known['service']
         release = settings['releases'][service]

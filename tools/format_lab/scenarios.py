@@ -54,8 +54,7 @@ def test(lab, arguments, full=False):
             f'the cloud {lab.cloud} is not up: bring it up first')
     kept = record.Record(lab)
     kept.clear()
-    selected = selection(arguments, full,
-                         settings.get('disk_formats'))
+    selected = selection(arguments, full, settings)
     if selected:
         kept.discover_scenarios_only()
     before = leftovers.take_stock(lab)
@@ -93,15 +92,14 @@ def test(lab, arguments, full=False):
     return run
 
 
-def selection(arguments, full, disk_formats):
+def selection(arguments, full, settings):
     """Return what tempest run is told of the tests to run.
 
-    :param disk_formats: those that the cloud's glance takes; empty or None
-        for its own default
+    :param settings: the cloud's
     """
     if any(map(_selects_tests, arguments)):
         return []
-    if disk_formats and 'raw' not in disk_formats:
+    if not clouds.takes_raw_images(settings):
         return ['--regex', rf'{SCENARIOS}.*\[.*{RAW_DISALLOWED}']
     left_out = [RAW_DISALLOWED] if full else [RAW_DISALLOWED, SLOW]
     return ['--regex', SCENARIOS,

@@ -74,12 +74,7 @@ class FormatScenarioTest(servers.ServerVerbs):
                 raise cls.skipException(
                     f'[compute-feature-enabled] {feature} is false')
         for backend, count in cls.needed_hosts.items():
-            hosts = cloud.hosts_of_backend(backend)
-            if len(hosts) < count:
-                raise cls.skipException(
-                    f'{count} compute hosts of the image backend {backend} '
-                    f'are needed, [disk_format] compute_backends names '
-                    f'{len(hosts)}')
+            cls.hosts_of(backend, count)
 
     @classmethod
     def setup_credentials(cls):
@@ -106,14 +101,15 @@ class FormatScenarioTest(servers.ServerVerbs):
                 f'{time.process_time() - started:.3f}')))
         self.addOnException(self._collect_evidence)
 
-    def two_hosts_of(self, backend):
-        """Return two hosts of an image backend; skip without them."""
+    @classmethod
+    def hosts_of(cls, backend, count):
+        """Return hosts of an image backend; skip if there are too few."""
         hosts = cloud.hosts_of_backend(backend)
-        if len(hosts) < 2:
-            self.skipTest(f'2 compute hosts of the image backend {backend} '
-                          'are needed, [disk_format] compute_backends names '
-                          f'{len(hosts)}')
-        return hosts[:2]
+        if len(hosts) < count:
+            raise cls.skipException(
+                f'{count} compute hosts of the image backend {backend} are '
+                f'needed, [disk_format] compute_backends names {len(hosts)}')
+        return hosts[:count]
 
     # Observing
 
@@ -128,14 +124,17 @@ class FormatScenarioTest(servers.ServerVerbs):
         """
         server = self._read(server_id)
         disagreements = agreement.judge(server)
+
+        def settled():
+            nonlocal server, disagreements
+            server = self._read(server_id)
+            disagreements = agreement.judge(server)
+            return not disagreements
         # Where cinder has told nova of a snapshot, both take a moment more to
         # write down what has become of it.
         if disagreements and self.volumes_of(server_id):
             test_utils.call_until_true(
-                lambda: not agreement.judge(self._read(server_id)),
-                CONF.disk_format.settle_timeout, 1)
-            server = self._read(server_id)
-            disagreements = agreement.judge(server)
+                settled, CONF.disk_format.settle_timeout, 1)
         self._step += 1
         text = table.render(server, disagreements)
         guest = self.followed[server_id].guest
@@ -205,14 +204,14 @@ class FormatScenarioTest(servers.ServerVerbs):
         :raises DisagreementFound: they don't, or didn't when they were noted
         """
         followed = self.followed[server_id]
+        refused = followed.outcome == bugs.REFUSED
         server, disagreements = self.observe(server_id, when)
-        if followed.outcome != bugs.REFUSED:
+        if not refused:
             self._check_complete(server)
-        if not (disagreements or followed.noted
-                or followed.outcome == bugs.REFUSED):
+        if not (disagreements or followed.noted or refused):
             return
         qemu_log = ''
-        if followed.outcome == bugs.REFUSED:
+        if refused:
             qemu_log = cloud.compute_hosts().get(server.host).qemu_log(
                 self.domain_name(server_id))
         fact = findings.Disagreeing(server, disagreements, followed.outcome,
@@ -221,7 +220,7 @@ class FormatScenarioTest(servers.ServerVerbs):
         told = [f'{moment}: {found}' for moment, _, all_found in moments
                 for found in all_found]
         error = verdicts.DisagreementFound
-        if followed.outcome == bugs.REFUSED:
+        if refused:
             error = verdicts.StartRefused
             told.insert(0, f'{followed.refusal}; QEMU: '
                         + (' | '.join(qemu_log.strip().splitlines()[-2:])
@@ -290,8 +289,7 @@ class FormatScenarioTest(servers.ServerVerbs):
         directory than the server's, nothing would contradict anything.
         """
         host = cloud.compute_hosts().get(server.host)
-        directory = os.path.join(host.profile.instances_path,
-                                 server.server_id)
+        directory = host.profile.instance_dir(server.server_id)
         followed = self.followed[server.server_id]
         for disk in followed.disks:
             xml = server.xml(disk)

@@ -338,13 +338,23 @@ class ServerVerbs(manager.ScenarioTest):
             # begun with it.
             return (rolled_back is not None
                     and seen['status'] == rolled_back == before.get('status'))
-        timeout = CONF.disk_format.operation_timeout
-        if not test_utils.call_until_true(ended, timeout, 1):
-            raise lib_exc.TimeoutException(
-                f'server {server_id} on {seen["OS-EXT-SRV-ATTR:host"]}: '
-                f'expected status {status} within {timeout} s, it is '
-                f'{seen["status"]}, task {seen["OS-EXT-STS:task_state"]}')
+        self.wait_until(ended, lambda in_time: (
+            f'server {server_id} on {seen["OS-EXT-SRV-ATTR:host"]}: expected '
+            f'status {status} {in_time}, it is {seen["status"]}, task '
+            f'{seen["OS-EXT-STS:task_state"]}'))
         return seen
+
+    def wait_until(self, done, told):
+        """Wait until something is done, for operation_timeout.
+
+        :param done: function that says whether it is, asked each second
+        :param told: function that is given 'within SECONDS s' and returns
+            what was expected and what came instead
+        :raises TimeoutException: it isn't done in time
+        """
+        timeout = CONF.disk_format.operation_timeout
+        if not test_utils.call_until_true(done, timeout, 1):
+            raise lib_exc.TimeoutException(told(f'within {timeout} s'))
 
     def _unexpected_status(self, seen, status):
         fault = seen.get('fault', {}).get('message', 'no fault recorded')
@@ -360,11 +370,9 @@ class ServerVerbs(manager.ScenarioTest):
             except lib_exc.NotFound:
                 return True
             return False
-        timeout = CONF.disk_format.operation_timeout
-        if not test_utils.call_until_true(gone, timeout, 1):
-            raise lib_exc.TimeoutException(
-                f'server {server_id}: expected to be gone within {timeout} s '
-                'of its deletion')
+        self.wait_until(gone, lambda in_time: (
+            f'server {server_id}: expected to be gone {in_time} of its '
+            'deletion'))
 
     # Choosing a host for a resize
 

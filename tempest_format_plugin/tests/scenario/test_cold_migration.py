@@ -147,7 +147,7 @@ class TestColdMigrationBetweenBackends(base.FormatScenarioTest):
             return
         host = cloud.compute_hosts().get(source)
         for server in self.followed:
-            directory = f'{host.profile.instances_path}/{server}'
+            directory = host.profile.instance_dir(server)
             host.root_shell(
                 f'{shlex.join(host.profile.virsh)} undefine {server} '
                 f'< /dev/null\nrm -rf {directory} {directory}_resize\n')

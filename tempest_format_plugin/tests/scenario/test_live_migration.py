@@ -15,7 +15,6 @@ from tempest.common import utils
 from tempest import config
 from tempest.lib.common.utils import test_utils
 from tempest.lib import decorators
-from tempest.lib import exceptions as lib_exc
 
 from tempest_format_plugin import cloud
 from tempest_format_plugin.formats import bugs
@@ -82,12 +81,10 @@ class LiveMigrationTest(base.FormatScenarioTest):
             found[:] = self.os_admin.migrations_client.list_migrations(
                 instance_uuid=server_id)['migrations']
             return found and found[0]['status'] in FINAL
-        timeout = CONF.disk_format.operation_timeout
-        if not test_utils.call_until_true(over, timeout, 1):
-            raise lib_exc.TimeoutException(
-                f'server {server_id}: expected its migration to be over '
-                f'within {timeout} s, its record says '
-                f'{found[0]["status"] if found else "nothing"}')
+        self.wait_until(over, lambda in_time: (
+            f'server {server_id}: expected its migration to be over '
+            f'{in_time}, its record says '
+            f'{found[0]["status"] if found else "nothing"}'))
         # The latest comes first.
         return found[0]
 
@@ -184,11 +181,11 @@ class TestSameBackend(LiveMigrationTest):
     @utils.services('compute', 'image')
     def test_qcow2_to_qcow2(self):
         """A qcow2 server goes to another qcow2 host."""
-        self.migrate_there_and_back(*self.two_hosts_of('qcow2'))
+        self.migrate_there_and_back(*self.hosts_of('qcow2', 2))
 
     @decorators.idempotent_id('798685cf-921a-437d-b2dc-de596c4bd1a5')
     @decorators.attr(type='multinode')
     @utils.services('compute', 'image')
     def test_raw_to_raw(self):
         """A raw server goes to another raw host."""
-        self.migrate_there_and_back(*self.two_hosts_of('raw'))
+        self.migrate_there_and_back(*self.hosts_of('raw', 2))

@@ -94,7 +94,7 @@ class TestObservation(base.FormatScenarioTest):
 
     def _root_shell(self, script):
         host = cloud.compute_hosts().get(self.host_of(self.server))
-        directory = f'{host.profile.instances_path}/{self.server}'
+        directory = host.profile.instance_dir(self.server)
         host.root_shell(f'set -e\nID={self.server}\ncd {directory}\n'
                         f'{script}').check()
 

@@ -66,7 +66,7 @@ class VolumeBackedSnapshotTest(volumes.VolumeScenarioTest):
         name = data_utils.rand_name(type(self).__name__)
         self.addCleanup(self._delete_images, name)
         self.operating_on(server_id)
-        before = set(self._snapshots_of(server_id))
+        before = self._snapshots_of(server_id)
         try:
             self.os_admin.compute_images_client.create_image(
                 server_id, name=name)
@@ -126,9 +126,7 @@ class VolumeBackedSnapshotTest(volumes.VolumeScenarioTest):
         """Find out what a failed createImage has left, and raise it."""
         # What it has begun with may still be under way.
         self.settle_server(server_id, 'ACTIVE', 'SHUTOFF')
-        left = {key: status for key, status in self._snapshots_of(
-            server_id).items() if key not in before}
-        for snapshot_id in left:
+        for snapshot_id in self._snapshots_of(server_id).keys() - before:
             self.wait_for_snapshot(snapshot_id)
         left = self._snapshots_of(server_id).items()
         fact = findings.ImageFailed(

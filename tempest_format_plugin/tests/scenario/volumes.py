@@ -175,7 +175,7 @@ class VolumeScenarioTest(base.FormatScenarioTest):
     def _operating_on_users_of(self, volume_id):
         for server_id, followed in self.followed.items():
             if volume_id in followed.disks:
-                followed.operated_on = True
+                self.operating_on(server_id)
 
     def _delete_volume(self, volume_id):
         """Delete a volume with all of its snapshots."""

@@ -14,7 +14,6 @@
 
 import itertools
 import json
-import types
 from unittest import mock
 
 import fixtures
@@ -23,6 +22,7 @@ import testtools
 
 from tempest_format_plugin import cloud
 from tempest_format_plugin.formats import models
+from tempest_format_plugin.hosts import profile
 from tempest_format_plugin.tests.scenario import base as scenario_base
 from tempest_format_plugin.tests.scenario import servers
 from tempest_format_plugin.tests.scenario import verdicts
@@ -121,8 +121,7 @@ class ScenarioTestCase(base.TestCase):
 
     @staticmethod
     def _host():
-        host = mock.Mock(profile=types.SimpleNamespace(
-            instances_path='/var/lib/nova/instances'))
+        host = mock.Mock(profile=profile.get('lab'))
         host.qemu_log.return_value = ''
         host.evidence.return_value = {}
         return host

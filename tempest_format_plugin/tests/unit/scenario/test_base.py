@@ -116,11 +116,11 @@ class TwoHostsTest(base.ScenarioTestCase):
     def test_two_hosts(self):
         self.conf.set(compute_backends={'a': 'raw', 'b': 'qcow2', 'c': 'flat',
                                         'd': 'raw'})
-        self.assertEqual(['a', 'c'], self.scenario.two_hosts_of('raw'))
+        self.assertEqual(['a', 'c'], self.scenario.hosts_of('raw', 2))
 
     def test_too_few(self):
         error = self.assertRaises(self.skipException,
-                                  self.scenario.two_hosts_of, 'raw')
+                                  self.scenario.hosts_of, 'raw', 2)
         self.assertIn('compute_backends names 1', str(error))
 
 

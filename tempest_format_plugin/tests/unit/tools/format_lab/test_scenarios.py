@@ -56,25 +56,26 @@ class SelectionTest(base.LabTestCase):
 
     def test_headline_set(self):
         self.assertEqual(HEADLINE_SET,
-                         scenarios.selection(['--serial'], False, []))
+                         scenarios.selection(['--serial'], False, {}))
 
     def test_full_set(self):
         self.assertEqual(
             [*SCENARIOS, '--exclude-regex', r'\[.*(\braw_disallowed\b).*\]'],
-            scenarios.selection(['--serial'], True, []))
+            scenarios.selection(['--serial'], True, {}))
 
     def test_cloud_that_takes_no_raw_images(self):
         for full in (False, True):
             self.assertEqual(
                 [SCENARIOS[0],
                  SCENARIOS[1] + r'.*\[.*\braw_disallowed\b'],
-                scenarios.selection([], full, ['qcow2']))
+                scenarios.selection([], full,
+                                    {'disk_formats': ['qcow2']}))
 
     def test_ones_own(self):
         for own in (['--regex', 'revert'], ['--regex=revert'], ['-rrevert'],
                     ['--smoke'], ['--load-list', 'x']):
             for full in (False, True):
-                self.assertEqual([], scenarios.selection(own, full, []))
+                self.assertEqual([], scenarios.selection(own, full, {}))
 
 
 class TestTest(base.LabTestCase):
