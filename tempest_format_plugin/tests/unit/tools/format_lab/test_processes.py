@@ -85,6 +85,8 @@ class InterruptsTest(base.LabTestCase):
         super().setUp()
         for number in processes.INTERRUPTS:
             self.addCleanup(signal.signal, number, signal.getsignal(number))
+            # A shell's & has it ignored.
+            signal.signal(number, signal.SIG_DFL)
 
     def test_none_while_a_cloud_is_taken_down(self):
         processes.heed_interrupts()
