@@ -84,6 +84,11 @@ def parse_arguments(argv):
         '--use-cow-images', choices=['true', 'false'],
         help='false: the workaround that LP 2038898 names (default: as the '
              'cloud says, else true)')
+    starting.add_argument(
+        '--known-bugs', metavar='BUG,BUG',
+        help='the bugs of playbooks/lab/expected.yaml that the cloud has, '
+             'where source trees mend or make some; empty: none (default: '
+             'those of its releases)')
     arguments, rest = parser.parse_known_args(argv)
     if arguments.command == 'lock':
         if len(rest) != 1:
@@ -92,8 +97,8 @@ def parse_arguments(argv):
     elif rest and arguments.command not in TESTING:
         parser.error(f'{arguments.command} takes no {" ".join(rest)}')
     if arguments.command not in STARTING:
-        for option in ('release', 'source'):
-            if getattr(arguments, option):
+        for option in ('release', 'source', 'known-bugs'):
+            if getattr(arguments, option.replace('-', '_')):
                 parser.error(f'{arguments.command} takes no --{option}')
     return arguments, rest
 
@@ -104,9 +109,13 @@ def chosen(arguments, name):
     use_cow_images = cloud.use_cow_images
     if arguments.use_cow_images:
         use_cow_images = arguments.use_cow_images == 'true'
-    return cloud, cloud.choices() | {
+    settings = cloud.choices() | {
         'images_type': arguments.images_type,
         'use_cow_images': use_cow_images}
+    if arguments.known_bugs is not None:
+        settings['known_bugs'] = list(filter(
+            None, arguments.known_bugs.split(',')))
+    return cloud, settings
 
 
 def run(lab, cloud, settings, arguments, full):

@@ -31,14 +31,23 @@ def of_cloud(settings):
     Bugs that its tests don't look for are left out.
 
     A source tree counts as the release that it is installed over: what it
-    mends is meant to be noticed.
+    mends is meant to be noticed. Whoever mends it says so by 'known_bugs'.
 
-    :param settings: the cloud's, with 'releases', 'use_cow_images' and others
-    :raises LabError: nothing is known of one of its releases
+    :param settings: the cloud's, with 'releases', 'use_cow_images' and
+        others; 'known_bugs' are ids of bugs, which alone it then has
+    :raises LabError: nothing is known of one of its releases; there is no
+        such bug
     """
     expected = {}
     takes_raw = clouds.takes_raw_images(settings)
-    for bug, known in load().items():
+    told = settings.get('known_bugs')
+    bugs = load()
+    for bug in told or ():
+        if bug not in bugs:
+            raise exceptions.LabError(
+                f'--known-bugs: there is no bug {bug!r}: it is any of '
+                f'{", ".join(bugs)}')
+    for bug, known in bugs.items():
         if known.get('raw_disallowed', False) == takes_raw:
             continue
         service = known['service']
@@ -49,8 +58,10 @@ def of_cloud(settings):
                 f'{service} of {release}')
         hidden = any(settings.get(setting) == value for setting, value
                      in known.get('hidden_by', {}).items())
-        expected[bug] = (results.AGREES if hidden
-                         else known['releases'][release])
+        verdict = known['releases'][release]
+        if told is not None:
+            verdict = results.REPRODUCED if bug in told else results.AGREES
+        expected[bug] = results.AGREES if hidden else verdict
     return expected
 
 

@@ -81,6 +81,8 @@ class ArgumentsTest(base.LabTestCase):
     def test_mix_of_a_cloud_that_is_up(self):
         self.assertIn('test takes no --release', self.assertRefused(
             'test', '--release', 'nova=2024.2'))
+        self.assertIn('test takes no --known-bugs', self.assertRefused(
+            'test', '--known-bugs', '1'))
 
 
 class MainTest(base.LabTestCase):
@@ -130,6 +132,14 @@ class MainTest(base.LabTestCase):
             with mock.patch.object(driver.Lab, 'up') as up:
                 lab.main(['up', '--cloud', 'no-cow-images', *options])
             self.assertIs(expected, up.call_args.args[1]['use_cow_images'])
+
+    def test_known_bugs(self):
+        for options, expected in (([], None), (['--known-bugs', ''], []),
+                                  (['--known-bugs', '1,2'], ['1', '2'])):
+            with mock.patch.object(driver.Lab, 'up') as up:
+                lab.main(['up', *options])
+            self.assertEqual(expected,
+                             up.call_args.args[1].get('known_bugs'))
 
     def test_mix(self):
         with mock.patch.object(driver.Lab, 'up') as up:

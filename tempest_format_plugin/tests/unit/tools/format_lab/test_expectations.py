@@ -75,6 +75,23 @@ class ExpectationsTest(base.LabTestCase):
         self.assertEqual(results.REPRODUCED,
                          expectations.of_cloud(settings)['1989514'])
 
+    def test_bugs_that_a_person_names(self):
+        def known(*told, cloud='2024.2', **options):
+            return expectations.known_bugs(self.settings(
+                cloud, known_bugs=list(told), **options))
+        self.assertEqual([], known())
+        self.assertEqual(['1989514'], known('1989514'))
+        self.assertEqual(['1989514'], known('1989514', cloud='current'))
+        self.assertEqual([], known('2038898', use_cow_images=False))
+        # Named for all jobs, but not looked for where glance takes raw.
+        self.assertEqual([], known('volume-backed-snapshot-raw-disallowed'))
+
+    def test_bug_that_nobody_knows(self):
+        self.assertIn(
+            "--known-bugs: there is no bug '1': it is any of 2038898, ",
+            self.lab_error(expectations.of_cloud, self.settings(
+                'current', known_bugs=['1'])))
+
     def test_release_that_nobody_knows(self):
         settings = self.settings('current')
         settings['releases']['cinder'] = '2027.1'
