@@ -55,6 +55,7 @@ def compute_hosts():
         container_name=options.container_name,
         virsh=options.virsh_command,
         qemu_img=options.qemu_img_command,
+        observe=options.observe_command,
         root_shell=options.root_shell_command,
         instances_path=options.instances_path,
         qemu_log_dir=options.qemu_log_dir))

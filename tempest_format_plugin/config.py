@@ -96,8 +96,10 @@ compute_host_options = (
         'ssh_user',
         default='stack',
         help='The user as whom to log in to the compute hosts. It must be '
-             'allowed to run, through sudo_command, virsh, qemu-img and a '
-             'root shell. "stack" is the user that DevStack makes.'),
+             'allowed to run, through sudo_command, python3 (or '
+             'observe_command alone, where that is set) and tail, and for '
+             'allow_sabotage a root shell. "stack" is the user that DevStack '
+             'makes.'),
     cfg.PortOpt(
         'ssh_port',
         default=22,
@@ -170,6 +172,18 @@ profile_options = (
              'split into words as a shell does. sudo_command, the container '
              'and the resource limits are put in front of it. Unset: as the '
              'profile says.'),
+    cfg.StrOpt(
+        'observe_command',
+        help='The command line of what prints, on the host itself, the report '
+             'of the observe script (tempest_format_plugin/hosts/'
+             'observe_script.py) when it is given the id of a server as its '
+             'only argument, such as '
+             '"/usr/local/libexec/disk-format/observe", split into words as a '
+             'shell does. sudo_command is put in front of it, so sudo can '
+             'allow ssh_user this command alone; virsh, qemu-img, the '
+             'container and the instances path are then what the command '
+             'says. The role format_host_access installs it. Unset: the '
+             'script is sent to python3 on the host, as root.'),
     cfg.StrOpt(
         'root_shell_command',
         help='The command line of a shell that reads a script from its '

@@ -17,18 +17,21 @@ is up. Compares, in one run and turn by turn, so that a slow moment of the
 machine hits both:
 
 - one observation, over the connection that the process keeps;
-- the same remote commands as scripts usually run them, each over a
-  connection of its own.
+- the same remote commands as scripts usually run them, as root (through
+  root_shell_command: ssh_user need not be allowed each of them) and each over
+  a connection of its own.
 
 Fails if an observation takes more than LIMIT times the slowest of those.
 """
 
+import dataclasses
 import statistics
 import sys
 import time
 import unittest
 
 from tempest_format_plugin import cloud
+from tempest_format_plugin.hosts import compute_host
 from tempest_format_plugin.hosts import ssh
 from tempest_format_plugin.tests.scenario import base
 from tempest_format_plugin.tests.scenario import servers
@@ -43,10 +46,11 @@ def seconds(function, *args):
     return time.perf_counter() - started
 
 
-def own_connection(endpoint, command):
-    connection = ssh.Connection(endpoint)
-    connection.run(command).check()
-    connection.close()
+def own_connection(host, command):
+    connection = ssh.Connection(host.connection.endpoint)
+    own = compute_host.ComputeHost(host.name, connection, host.profile)
+    own.root_shell(command).check()
+    own.close()
 
 
 class Benchmark(base.FormatScenarioTest):
@@ -60,7 +64,6 @@ class Benchmark(base.FormatScenarioTest):
         host = cloud.compute_hosts().get(name)
         self.assertEqual(len(servers.LOCAL_DISKS),
                          len(host.observe(server).disks()))
-        endpoint = host.connection.endpoint
         commands = list(remote_commands(host, server))
 
         observed, alone, kept = [], [[] for _ in commands], [
@@ -69,16 +72,15 @@ class Benchmark(base.FormatScenarioTest):
             observed.append(seconds(host.observe, server))
             for number, command in enumerate(commands):
                 alone[number].append(
-                    seconds(own_connection, endpoint, command))
-                kept[number].append(
-                    seconds(host.connection.run, command))
+                    seconds(own_connection, host, command))
+                kept[number].append(seconds(host.root_shell, command))
         ratio = report(commands, observed, alone, kept)
         self.assertLessEqual(ratio, LIMIT)
 
 
 def remote_commands(host, server):
     """The commands that an observation stands for, one by one."""
-    profile = host.profile
+    profile = dataclasses.replace(host.profile, sudo=())
     directory = f'{profile.instances_path}/{server}'
     virsh = ' '.join(profile.virsh_argv)
     qemu_img = ' '.join(profile.qemu_img_argv)

@@ -54,9 +54,12 @@ def parse(text, *, server_id, host):
         report = json.loads(text)
     except ValueError as error:
         _fail('observe report', host, f'expected JSON: {error}')
-    if not isinstance(report, dict) or report.get('version') != VERSION:
-        _fail('observe report', host, f'expected version {VERSION}, found '
+    if not isinstance(report, dict):
+        _fail('observe report', host, 'expected a JSON object, found '
               f'{text[:80]!r}')
+    if report.get('version') != VERSION:
+        _fail('observe report', host, f'expected version {VERSION}, found '
+              f'{report.get("version")!r}')
     try:
         state, xml = _domain(report['domain'], host)
         entries = _disk_info(report['disk_info'], report['instance_dir'],

@@ -96,6 +96,7 @@ class ComputeHost:
         :raises HostAccessError: the host isn't as the options say
         """
         path = f'{self.profile.qemu_log_dir}/{domain_name}.log'
+        # Also in the sudoers file of the role format_host_access.
         completed = self.connection.run(shlex.join(self.profile.argv(
             'tail', '-n', '500', path)))
         self._check_sudo(completed)
@@ -107,14 +108,18 @@ class ComputeHost:
         """Return the JSON text of the observe script about a server."""
         server_id = str(uuid.UUID(server_id))
         profile = self.profile
-        command = shlex.join(profile.argv(
-            *_PYTHON, server_id, profile.instances_path, *profile.virsh, ';',
-            *profile.qemu_img_limited))
-        completed = self.connection.run(command, stdin=self._script)
+        if profile.observe:
+            completed = self.connection.run(
+                shlex.join(profile.observe_argv(server_id)))
+        else:
+            command = shlex.join(profile.argv(
+                *_PYTHON, server_id, profile.instances_path, *profile.virsh,
+                ';', *profile.qemu_img_limited))
+            completed = self.connection.run(command, stdin=self._script)
         self._check_sudo(completed)
         self._check_start(completed)
         completed.check()
-        self._check_problem(completed.stdout)
+        self._check_problem(completed)
         return completed.stdout
 
     def root_shell(self, script, timeout=None):
@@ -144,36 +149,52 @@ class ComputeHost:
         if completed.exit_status != 0 and self.profile.sudo and (
                 _SUDO_REFUSED.search(completed.stderr)
                 or _is_missing(self.profile.sudo[0], completed.stderr)):
-            raise self._access_error('sudo', completed.stderr)
+            raise self._access_error('sudo', completed.stderr, completed)
 
     def _check_start(self, completed):
-        """Raise if the container or its Python are missing."""
+        """Raise if the observe command, the container or Python is missing."""
         if completed.exit_status == 0:
             return
         stderr = completed.stderr
+        if self.profile.observe:
+            if _is_missing(self.profile.observe[0], stderr):
+                raise self._access_error('observe', stderr, completed)
+            return
         if self.profile.container_name:
             if _is_missing(self.profile.container_runtime, stderr):
-                raise self._access_error('container_runtime', stderr)
+                raise self._access_error('container_runtime', stderr,
+                                         completed)
             if _NO_CONTAINER.search(stderr):
-                raise self._access_error('container_name', stderr)
+                raise self._access_error('container_name', stderr, completed)
         if _is_missing(_PYTHON[0], stderr):
-            raise self._access_error('python', stderr)
+            raise self._access_error('python', stderr, completed)
 
-    def _check_problem(self, report):
-        """Raise if the observe script says that it couldn't do its work."""
+    def _check_problem(self, completed):
+        """Raise if the observe script couldn't do its work, or is another."""
         try:
-            problem = json.loads(report).get('problem')
+            report = json.loads(completed.stdout)
+            version, problem = report.get('version'), report.get('problem')
         except (ValueError, AttributeError):
             # host_report says what is wrong with it.
             return
+        if self.profile.observe and version != host_report.VERSION:
+            raise exceptions.HostAccessError(
+                self.name, f'expected {shlex.join(self.profile.observe)} to '
+                f'print a report of version {host_report.VERSION}, got '
+                f'version {version}: it is not the one of this plugin; '
+                f'install it again (the role format_host_access does)')
         if problem is not None:
-            raise self._access_error(problem['field'], problem['text'])
+            raise self._access_error(problem['field'], problem['text'],
+                                     completed)
 
-    def _access_error(self, field, text):
-        container = self.profile.container_name
-        where = f' in container {container}' if container else ''
+    def _access_error(self, field, text, completed):
+        observe = shlex.join(self.profile.observe)
+        container = '' if observe else self.profile.container_name
+        where = (f' where {observe} looks' if observe else
+                 f' in container {container}' if container else '')
         expected = {
-            'sudo': 'root access without a password',
+            'sudo': f'root access without a password for {completed.command}',
+            'observe': f'the command {observe}',
             'container_runtime': 'a container runtime',
             'container_name': f'the container {container} to run',
             'python': f'{_PYTHON[0]}{where}',
@@ -181,6 +202,9 @@ class ComputeHost:
             'qemu_img': f'prlimit and qemu-img{where}',
             'instances_path': f'the instances directory of nova{where}',
         }[field]
+        if observe and field != 'sudo':
+            # It has a virsh, qemu-img and path of its own.
+            field = 'observe'
         # Which python3 to run is no option: the right container has one, or
         # the host of the right deployment.
         option = profiles.OPTIONS.get(

@@ -13,10 +13,10 @@
 """Reads everything that a compute host knows about the disks of one server.
 
 Not imported for work: compute_host sends the source of this module to
-``python3 -`` on the compute host, so it stands alone, runs on Python 3.6 and
-needs only the standard library. Arguments: server id, nova's instances path,
-the virsh command, a lone semicolon, the qemu-img command. It prints one JSON
-document::
+``python3 -`` on the compute host, or the role format_host_access has installed
+it there: so it stands alone, runs on Python 3.6 and needs only the standard
+library. Arguments: server id, nova's instances path, the virsh command, a lone
+semicolon, the qemu-img command. It prints one JSON document::
 
   {"version": 1,
    "domain": {"state": virsh domstate, or null if there is no such domain,
@@ -43,6 +43,10 @@ import os
 import stat
 import subprocess
 import sys
+
+# Of the report. What is installed on a host may be older than what reads its
+# report: a new number whenever either no longer does for the other.
+VERSION = 1
 
 SEPARATOR = '=== disk-format ==='
 
@@ -303,7 +307,7 @@ def observe(server_id, instances_path, virsh, qemu_img):
     # raw, and so its header in its hands.
     probes.follow({path for path, formats in declared.items()
                    if formats == {'qcow2'}})
-    return {'version': 1, 'domain': domain, 'instance_dir': instance_dir,
+    return {'version': VERSION, 'domain': domain, 'instance_dir': instance_dir,
             'disk_info': disk_info, 'files': probes.report()}
 
 
@@ -314,11 +318,11 @@ def main(arguments):
     try:
         report = observe(server_id, instances_path, virsh, qemu_img)
     except Problem as problem:
-        report = {'version': 1, 'problem': {'field': problem.field,
-                                            'text': str(problem)}}
+        report = {'version': VERSION,
+                  'problem': {'field': problem.field, 'text': str(problem)}}
     except PermissionError as error:
-        report = {'version': 1, 'problem': {'field': 'sudo',
-                                            'text': str(error)}}
+        report = {'version': VERSION,
+                  'problem': {'field': 'sudo', 'text': str(error)}}
     import json
     json.dump(report, sys.stdout)
 

@@ -30,6 +30,7 @@ OPTIONS = {
     'container_name': 'container_name',
     'virsh': 'virsh_command',
     'qemu_img': 'qemu_img_command',
+    'observe': 'observe_command',
     'root_shell': 'root_shell_command',
     'instances_path': 'instances_path',
     'qemu_log_dir': 'qemu_log_dir',
@@ -41,11 +42,15 @@ class Profile:
     """How to run commands on a compute host, and where things are.
 
     Commands are tuples of arguments. Each of them runs through sudo (empty:
-    the SSH user is root) and, but for the root shell, inside the container if
-    one is named: virsh, qemu-img, prlimit, python3 and nova's instances must
-    all be there. They are in the libvirt containers of kolla and of TripleO,
-    where every image has python3 because its start script needs it.
+    the SSH user is root) and, but for the root shell and the observe command,
+    inside the container if one is named: virsh, qemu-img, prlimit, python3 and
+    nova's instances must all be there. They are in the libvirt containers of
+    kolla and of TripleO, where every image has python3 because its start
+    script needs it.
 
+    :ivar observe: prints the observe script's report about the server whose
+        id follows; always on the host itself. Empty: there is none, and the
+        script is sent there
     :ivar root_shell: reads a script from its standard input; always on the
         host itself
     :ivar instances_path: nova's [DEFAULT] instances_path on the host
@@ -58,6 +63,7 @@ class Profile:
     container_name: str | None = None
     virsh: tuple[str, ...] = ('virsh', '-c', 'qemu:///system')
     qemu_img: tuple[str, ...] = ('qemu-img',)
+    observe: tuple[str, ...] = ()
     root_shell: tuple[str, ...] = ('sh',)
     instances_path: str = '/var/lib/nova/instances'
     qemu_log_dir: str = '/var/log/libvirt/qemu'
@@ -87,6 +93,10 @@ class Profile:
     def qemu_img_argv(self):
         return self.argv(*self.qemu_img_limited)
 
+    def observe_argv(self, server_id):
+        """The observe command for a server, if the profile has one."""
+        return (*self.sudo, *self.observe, server_id)
+
     @property
     def root_shell_argv(self):
         return (*self.sudo, *self.root_shell)
@@ -104,8 +114,9 @@ def get(name, **overrides):
 
     :param overrides: value by field name; None keeps the profile's own.
         Commands may be given as text, split as a shell would. An empty sudo
-        command means that none is needed; an empty container name or
-        runtime that there is no container.
+        command means that none is needed; an empty observe command that there
+        is none; an empty container name or runtime that there is no
+        container.
     :raises ProfileError: unknown profile, a command that can't be split, a
         needed command that is empty, a container without runtime or the
         other way round
@@ -143,7 +154,7 @@ def _value(field, value):
         raise exceptions.ProfileError(
             f'command {value!r} can\'t be split into words ({error})',
             OPTIONS[field]) from error
-    if not command and field != 'sudo':
+    if not command and field not in ('sudo', 'observe'):
         raise exceptions.ProfileError(f'the {field} command is empty',
                                       OPTIONS[field])
     return command

@@ -78,15 +78,17 @@ class ComputeHostsTest(base.TestCase):
         self.conf.set(
             profile='lab', sudo_command='doas', container_runtime='podman',
             container_name='nova_libvirt', virsh_command='virsh -q',
-            qemu_img_command='/opt/qemu-img', root_shell_command='bash',
+            qemu_img_command='/opt/qemu-img', observe_command='/opt/observe',
+            root_shell_command='bash',
             instances_path='/instances', qemu_log_dir='/log/qemu')
         profile = cloud.compute_hosts().get('node-1').profile
         self.assertEqual(
             ('lab', ('doas',), 'podman', 'nova_libvirt', ('virsh', '-q'),
-             ('/opt/qemu-img',), ('bash',), '/instances', '/log/qemu'),
+             ('/opt/qemu-img',), ('/opt/observe',), ('bash',), '/instances',
+             '/log/qemu'),
             (profile.name, profile.sudo, profile.container_runtime,
              profile.container_name, profile.virsh, profile.qemu_img,
-             profile.root_shell, profile.instances_path,
+             profile.observe, profile.root_shell, profile.instances_path,
              profile.qemu_log_dir))
 
     def test_options_that_contradict_each_other(self):

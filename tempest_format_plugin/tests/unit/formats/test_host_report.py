@@ -183,8 +183,9 @@ class MalformedTest(base.TestCase):
         self.assertIn('observe report on node-1: expected JSON', str(error))
 
     def test_other_version(self):
-        self._fails('expected version 1', {'version': 2})
-        self._fails('expected version 1', [])
+        self._fails('expected version 1, found 2', {'version': 2})
+        self._fails('expected version 1, found None', {})
+        self._fails("expected a JSON object, found '[]'", [])
 
     def test_part_missing(self):
         report = _report(files={DISK: _file()})

@@ -17,9 +17,11 @@ import fixtures
 import testtools
 
 from tempest_format_plugin.formats import exceptions as format_exceptions
+from tempest_format_plugin.formats import host_report
 from tempest_format_plugin.formats import models
 from tempest_format_plugin.hosts import compute_host
 from tempest_format_plugin.hosts import exceptions
+from tempest_format_plugin.hosts import observe_script
 from tempest_format_plugin.hosts import profile
 from tempest_format_plugin.hosts import ssh
 from tempest_format_plugin.tests.unit.hosts import fakes
@@ -197,10 +199,23 @@ class ComputeHostTest(testtools.TestCase):
             ['sudo', '-n', 'podman', 'exec', '-i', 'nova_libvirt', 'tail',
              '-n', '500', '/a b;c/instance-1.log'], shlex.split(command))
 
+    def test_command_line_with_observe_command(self):
+        connection = FakeConnection()
+        host = self.host(connection, 'devstack', observe='/opt/observe -j',
+                         container_runtime='podman',
+                         container_name='nova_libvirt')
+        self.assertRaises(format_exceptions.ObservationError, host.observe,
+                          fakes.SERVER_ID)
+        # Nothing is sent to it.
+        self.assertEqual(
+            [(f'sudo -n /opt/observe -j {fakes.SERVER_ID}', None, None)],
+            connection.calls)
+
     def test_server_id_is_checked(self):
         connection = FakeConnection()
-        self.assertRaises(ValueError, self.host(connection).observe,
-                          'x; destroy y')
+        for observe in ('', '/opt/observe'):
+            host = self.host(connection, observe=observe)
+            self.assertRaises(ValueError, host.observe, 'x; destroy y')
         self.assertEqual([], connection.calls)
 
     def assert_refused(self, option, stderr, exit_status=1, stdout='',
@@ -227,6 +242,70 @@ class ComputeHostTest(testtools.TestCase):
                         lambda host: host.evidence(fakes.SERVER_ID,
                                                    'instance-1')):
                 self.assert_refused('sudo_command', stderr, act=act)
+
+    def test_refusal_names_the_command(self):
+        host = self.host(FakeConnection(1, stderr='sudo: a password is '
+                                        'required\n'), 'devstack')
+        error = self.assertRaises(exceptions.HostAccessError, host.root_shell,
+                                  'true')
+        self.assertEqual(
+            'compute host node-1: expected root access without a password for '
+            'sudo -n sh, got: sudo: a password is required: set [disk_format] '
+            'sudo_command', str(error))
+
+    def test_observe_command_missing(self):
+        for stderr in ('sudo: /opt/observe: command not found',
+                       'sh: 1: /opt/observe: not found',
+                       'bash: line 1: /opt/observe: No such file or '
+                       'directory'):
+            for act in (lambda host: host.observe(fakes.SERVER_ID),
+                        lambda host: host.evidence(fakes.SERVER_ID,
+                                                   'instance-1')):
+                self.assert_refused('observe_command', stderr, 127, act=act,
+                                    observe='/opt/observe')
+        # It runs on the host itself, and has a Python of its own.
+        host = self.host(
+            FakeConnection(1, stderr='container nova_libvirt is not running; '
+                           '/usr/bin/python3: not found'),
+            observe='/opt/observe', container_runtime='podman',
+            container_name='nova_libvirt')
+        self.assertRaises(exceptions.CommandError, host.observe,
+                          fakes.SERVER_ID)
+
+    def test_observe_command_refused_by_sudo(self):
+        self.assert_refused('sudo_command', 'sudo: a password is required\n',
+                            observe='/opt/observe')
+
+    def test_problem_of_the_observe_command(self):
+        for field, option in (('virsh', 'observe_command'),
+                              ('qemu_img', 'observe_command'),
+                              ('sudo', 'sudo_command'),
+                              ('instances_path', 'observe_command')):
+            self.assert_refused(
+                option, '', 0, f'{{"version": 1, "problem": '
+                               f'{{"field": "{field}", "text": "oops"}}}}',
+                observe='/opt/observe')
+
+    def test_observe_command_of_another_version(self):
+        for report, version in (
+                ('{"version": 0, "problem": {"field": "libvirt"}}', '0'),
+                ('{"version": 2}', '2'), ('{"domain": {}}', 'None')):
+            host = self.host(FakeConnection(stdout=report),
+                             observe='/opt/observe')
+            for act, arguments in (
+                    (host.observe, (fakes.SERVER_ID,)),
+                    (host.evidence, (fakes.SERVER_ID, 'instance-1'))):
+                error = self.assertRaises(exceptions.HostAccessError, act,
+                                          *arguments)
+                for words in ('compute host node-1: expected /opt/observe to '
+                              'print a report of version 1',
+                              f'got version {version}',
+                              'format_host_access'):
+                    self.assertIn(words, str(error))
+                self.assertIsNone(error.option)
+
+    def test_versions_of_script_and_reader(self):
+        self.assertEqual(host_report.VERSION, observe_script.VERSION)
 
     def test_python_missing(self):
         for stderr in ('bash: line 1: /usr/bin/python3: No such file or '
@@ -284,10 +363,12 @@ class ComputeHostTest(testtools.TestCase):
 
     def test_report_that_makes_no_sense(self):
         for stdout in ('', '{"version": 1, "do', '[]'):
-            host = self.host(FakeConnection(stdout=stdout))
-            error = self.assertRaises(format_exceptions.ObservationError,
-                                      host.observe, fakes.SERVER_ID)
-            self.assertEqual('node-1', error.host)
+            for observe in ('', '/opt/observe'):
+                host = self.host(FakeConnection(stdout=stdout),
+                                 observe=observe)
+                error = self.assertRaises(format_exceptions.ObservationError,
+                                          host.observe, fakes.SERVER_ID)
+                self.assertEqual('node-1', error.host)
 
 
 class ComputeHostsTest(testtools.TestCase):

@@ -49,6 +49,16 @@ class ProfileTest(testtools.TestCase):
         # The root shell is the host's own.
         self.assertEqual(('sudo', '-n', 'sh'), kolla.root_shell_argv)
 
+    def test_observe_command(self):
+        self.assertEqual((), profile.get('devstack').observe)
+        own = profile.get('devstack', observe='/opt/observe --json',
+                          container_runtime='docker',
+                          container_name='nova_libvirt')
+        # The host's own too.
+        self.assertEqual(('sudo', '-n', '/opt/observe', '--json', 'an-id'),
+                         own.observe_argv('an-id'))
+        self.assertEqual((), profile.get('lab', observe='').observe)
+
     def test_overrides(self):
         own = profile.get('devstack', sudo='', virsh='virsh -c "test:///a b"',
                           qemu_img=('/opt/qemu-img',), root_shell=None)
