@@ -23,7 +23,12 @@ import psutil
 from tempest_format_plugin import results
 
 from format_lab import exceptions
+from format_lab import places
 from format_lab import processes
+
+# What a job lists a devstack's cloud with.
+TAKE_STOCK = (places.REPO / 'roles' / 'format_leftovers' / 'files'
+              / 'take_stock.py')
 
 # What is deleted may take some seconds to be gone.
 SECONDS = 60
@@ -46,9 +51,8 @@ def take_stock(lab):
     control = lab.node_dir('control')
     # Where this points is the environment that has the lab's own tools.
     tools = os.readlink(control / 'usr/local/bin/supervisorctl')
-    script = pathlib.Path(__file__).with_name('take_stock.py')
     listed = subprocess.run(
-        lab.in_cloud(pathlib.Path(tools).with_name('python'), script),
+        lab.in_cloud(pathlib.Path(tools).with_name('python'), TAKE_STOCK),
         env=os.environ | _credentials(lab), check=False, capture_output=True,
         text=True)
     if listed.returncode:

@@ -13,7 +13,8 @@
 """Print what a cloud has, as JSON: {kind: {id: name}}.
 
 Reads the cloud from OS_* variables. Run by the Python that has openstacksdk,
-inside the network of the cloud: it can import nothing of the driver.
+on a host of the cloud or inside its network: it can import nothing of what
+starts it.
 """
 
 import json
