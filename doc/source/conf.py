@@ -13,6 +13,7 @@
 extensions = [
     'openstackdocstheme',
     'oslo_config.sphinxext',
+    'zuul_sphinx',
 ]
 
 project = 'tempest-format-plugin'
@@ -26,3 +27,6 @@ openstackdocs_auto_version = False
 openstackdocs_bug_project = 'tempest-format-plugin'
 openstackdocs_bug_tag = ''
 openstackdocs_pdf_link = False
+
+# A role without a README is a mistake.
+zuul_autoroles_warn_missing = True
