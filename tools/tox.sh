@@ -6,7 +6,8 @@
 #   tools/tox.sh -e lab     a cloud on this machine, the scenarios on it
 #
 # As root it also installs the Debian packages that bindep.txt lists for the
-# profile "test"; the lab installs its own.
+# profile "test" and for profiles named like the environments that -e names;
+# the lab installs its own.
 
 set -euo pipefail
 
@@ -42,8 +43,16 @@ fi
 
 cd "$repo"
 
+profiles=(test)
+for ((number = 1; number < $#; number++)); do
+    if [[ "${!number}" == -e ]]; then
+        value=$((number + 1))
+        profiles+=(${!value//,/ })
+    fi
+done
+
 # bindep ends with 1 and the names where something is missing.
-if missing=$("$venv/bin/bindep" --brief test); then
+if missing=$("$venv/bin/bindep" --brief "${profiles[@]}"); then
     :
 elif [[ -n "$missing" && $EUID -eq 0 ]] && command -v apt-get >/dev/null; then
     say "installing from Debian:" $missing
