@@ -56,9 +56,8 @@ if missing=$("$venv/bin/bindep" --brief "${profiles[@]}"); then
     :
 elif [[ -n "$missing" && $EUID -eq 0 ]] && command -v apt-get >/dev/null; then
     say "installing from Debian:" $missing
-    apt-get -qq update
-    DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes \
-        --no-install-recommends $missing >/dev/null
+    # Without starting any service of theirs.
+    roles/format_lab_host/files/install-packages $missing >/dev/null
 else
     fail "not root, or not Debian; install first:" $missing
 fi
