@@ -95,7 +95,7 @@ def run(text, plugin_dir=samples.PLUGIN_DIR, mounted=()):
         localrc.flush()
         ended = subprocess.run(
             ['bash', _SCRIPT, plugin_dir, localrc.name],
-            capture_output=True, text=True, timeout=60,
+            capture_output=True, text=True, timeout=300,
             env={'PATH': os.environ['PATH'], 'LC_ALL': 'C.UTF-8',
                  'MOUNTED': ' '.join(mounted)})
     if ended.returncode:
