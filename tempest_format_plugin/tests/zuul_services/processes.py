@@ -29,6 +29,8 @@ from testtools.content_type import UTF8_TEXT
 from tempest_format_plugin.tests.zuul_services import exceptions
 
 _TOLD = 100
+# What takes seconds by itself may take minutes on a busy machine.
+_START_SECONDS = 600
 
 
 class Process(fixtures.Fixture):
@@ -50,8 +52,9 @@ class Process(fixtures.Fixture):
     :raises ServicesError: by setUp(), it ended or wasn't ready in time
     """
 
-    def __init__(self, name, argv, log, ready=lambda: True, seconds=60,
-                 stop_signal=signal.SIGTERM, **options):
+    def __init__(self, name, argv, log, ready=lambda: True,
+                 seconds=_START_SECONDS, stop_signal=signal.SIGTERM,
+                 **options):
         super().__init__()
         self.name = name
         self.argv = [str(word) for word in argv]
@@ -60,6 +63,7 @@ class Process(fixtures.Fixture):
         self._seconds = seconds
         self._stop_signal = stop_signal
         self._options = options
+        self._said = None
 
     def _setUp(self):
         with self.log.open('wb') as output:
@@ -69,7 +73,7 @@ class Process(fixtures.Fixture):
                 **self._options)
         self.addCleanup(self._stop)
         self.addDetail(f'{self.name} said last', content.Content(
-            UTF8_TEXT, lambda: [last_lines(self.log).encode()]))
+            UTF8_TEXT, lambda: [self._last_said().encode()]))
         self.wait('ready', self._ready, self._seconds)
 
     @property
@@ -106,7 +110,10 @@ class Process(fixtures.Fixture):
 
     def _says(self, what, instead):
         return (f'{self.name} ({" ".join(self.argv)}): expected: {what}; '
-                f'{instead} and said last:\n{last_lines(self.log)}')
+                f'{instead} and said last:\n{self._last_said()}')
+
+    def _last_said(self):
+        return last_lines(self.log) if self._said is None else self._said
 
     def _stop(self):
         if self.process.poll() is None:
@@ -117,6 +124,9 @@ class Process(fixtures.Fixture):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(timeout=20)
+        # Where another fixture fails to start, the details of this one are
+        # asked for when the log is gone.
+        self._said = self._last_said()
 
 
 def bound(argv):
