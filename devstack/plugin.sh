@@ -85,6 +85,10 @@ function format_export_nfs {
 # nova-compute reads: DevStack makes that file anew, from $NOVA_CONF, when it
 # starts nova-compute, and what a plugin has put there is lost.
 function format_configure_nova {
+    # DevStack writes this file in the background all through post-config, and
+    # of what two write at a time one loses. It waits later; who has waited
+    # already doesn't hold it up.
+    async_wait configure_neutron_nova
     format_set "$NOVA_CONF" libvirt images_type "$FORMAT_IMAGES_TYPE"
     format_set "$NOVA_CONF" DEFAULT use_cow_images "$FORMAT_USE_COW_IMAGES"
     format_set "$NOVA_CONF" DEFAULT force_raw_images "$FORMAT_FORCE_RAW_IMAGES"

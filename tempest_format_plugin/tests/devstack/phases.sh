@@ -15,9 +15,14 @@ record() { printf '%s\0' "$#" "$@" >&3; }
 # Of DevStack, what a plugin may count on
 # ---------------------------------------
 
-for name in define_plugin enable_plugin inidelete iniset install_package start_service stop_process; do
+for name in define_plugin enable_plugin inidelete install_package start_service stop_process; do
     eval "$name() { record $name \"\$@\"; }"
 done
+# What DevStack writes in the background, from before post-config until it is
+# waited for. What others write there meanwhile may be lost: here it is.
+written_in_background=
+async_wait() { written_in_background=; }
+iniset() { [[ "$1" == "$written_in_background" ]] || record iniset "$@"; }
 die() { shift; echo "[ERROR] $*"; exit 1; }
 is_service_enabled() { [[ ,$ENABLED_SERVICES, == *,$1,* ]]; }
 is_ubuntu() { true; }
@@ -109,7 +114,9 @@ if is_service_enabled c-vol; then
     iniset $CINDER_CONF "$backend" image_volume_cache_enabled "$CINDER_IMG_CACHE_ENABLED"
 fi
 phase stack install
+written_in_background=$NOVA_CONF
 phase stack post-config
+async_wait configure_neutron_nova
 record merge post-config
 record copy $NOVA_CONF $NOVA_CPU_CONF
 phase stack extra

@@ -109,15 +109,19 @@ class TestDryRun(testtools.TestCase):
 
     # That the harness sees what goes wrong.
 
-    def test_nova_cpu_conf_is_lost(self):
+    def check_lost(self, old, new):
         stack = self.run_sample('cold-migration-raw', 'subnode',
-                                self.broken_plugin(
-                                    '"$NOVA_CONF" libvirt',
-                                    '"$NOVA_CPU_CONF" libvirt'))['stack']
+                                self.broken_plugin(old, new))['stack']
         self.assertIn(
             'nova-cpu.conf [libvirt] images_type: expected raw, got None',
             samples.differences(stack.options, samples.expected(
                 'cold-migration-raw', 'subnode')))
+
+    def test_lost_in_nova_cpu_conf(self):
+        self.check_lost('"$NOVA_CONF" libvirt', '"$NOVA_CPU_CONF" libvirt')
+
+    def test_lost_to_another_writer(self):
+        self.check_lost('async_wait configure_neutron_nova', '')
 
     def test_volumes_of_others_are_removed(self):
         unstack = self.run_sample(

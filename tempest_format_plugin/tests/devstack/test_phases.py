@@ -240,6 +240,12 @@ class TestFaultsAreCaught(testtools.TestCase):
                 'nova-cpu.conf [libvirt] images_type: expected raw, got None',
                 self.caught(f'cold-migration-raw-{host}', old, new))
 
+    def test_lost_to_another_writer(self):
+        self.assertIn(
+            'nova-cpu.conf [libvirt] images_type: expected raw, got None',
+            self.caught('cold-migration-raw-subnode',
+                        'async_wait configure_neutron_nova', ''))
+
     def test_too_late(self):
         self.assertIn(
             'nova-cpu.conf [libvirt] images_type: expected raw, got None',
