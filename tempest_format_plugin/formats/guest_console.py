@@ -37,6 +37,9 @@ PREFIX = 'FORMAT-GUEST '
 _FULL = 90 * 1024
 _TAIL = 400
 
+# Linux's (kernel/panic.c); guests that panic may boot anew by themselves.
+_PANIC = 'Kernel panic - not syncing'
+
 _UUID = r'[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 _LINES = tuple(re.compile(f'FORMAT-GUEST {line}$') for line in (
     rf'boot_id=(?P<boot_id>{_UUID}) root=\w+',
@@ -116,6 +119,20 @@ def count_markers(text, marker_regexp):
     """Return how often a marker (multi-line regexp) is in a console."""
     return sum(1 for _ in re.finditer(marker_regexp, _clean(text),
                                       re.MULTILINE))
+
+
+def panic(text):
+    """Return the line of a guest's first kernel panic and what led to it.
+
+    :returns: the line with two lines before it, joined by ' | '; '' if the
+        console tells of none
+    """
+    lines = _clean(text).split('\n')
+    for number, line in enumerate(lines):
+        if _PANIC in line:
+            return ' | '.join(part.strip() for part
+                              in lines[max(0, number - 2):number + 1])
+    return ''
 
 
 def new_text(before, after):

@@ -100,6 +100,10 @@ def wait_for_heartbeat(read_console, boot_id, *, timeout, interval,
         if seconds >= timeout:
             seen = ('nothing of this boot' if guest is None
                     else f'heartbeat {guest.heartbeats}')
+            panic = guest_console.panic(console)
+            if panic:
+                # It may have booted anew since: another boot, no silence.
+                seen += f'; its kernel panicked: {panic}'
             raise exceptions.HeartbeatError(
                 boot_id, f'expected two more heartbeats after '
                 f'{first or 0} within {timeout} seconds, saw {seen}', console)

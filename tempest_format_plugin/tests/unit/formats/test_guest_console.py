@@ -93,6 +93,25 @@ class CountMarkersTest(base.TestCase):
         self.assertEqual(0, guest_console.count_markers('', 'login:'))
 
 
+class PanicTest(base.TestCase):
+
+    def test_first(self):
+        self.assertEqual(
+            'init[1]: segfault | Code: 00 | [ 3.1] Kernel panic - not '
+            'syncing: No working init found.',
+            guest_console.panic(
+                'login:\r\ninit[1]: segfault\r\nCode: 00\r\n[ 3.1] Kernel '
+                'panic - not syncing: No working init found.\r\nRebooting\n'
+                'Kernel panic - not syncing: VFS\n'))
+
+    def test_nothing_before(self):
+        line = 'Kernel panic - not syncing: VFS'
+        self.assertEqual(line, guest_console.panic(line))
+
+    def test_none(self):
+        self.assertEqual('', guest_console.panic('panic=5\nlogin:\n'))
+
+
 class NewTextTest(base.TestCase):
 
     def setUp(self):

@@ -191,6 +191,16 @@ class WaitForHeartbeatTest(testtools.TestCase):
                                     + beats(OLD, range(1, 9)))
         self.assertIn('saw nothing of this boot', message)
 
+    def test_panic(self):
+        message = self.assert_fails(
+            '[   30.0] Run /init\n[   30.1] init[1]: segfault at 0\n'
+            '[   30.2] Kernel panic - not syncing: Attempted to kill init!\n'
+            + begin(OLD) + ready(OLD, 3) + beats(OLD, range(1, 90)))
+        self.assertIn(
+            'its kernel panicked: [   30.0] Run /init | [   30.1] init[1]: '
+            'segfault at 0 | [   30.2] Kernel panic - not syncing: Attempted '
+            'to kill init!; its console', message)
+
     def test_console_tail_only(self):
         message = self.assert_fails('x' * 100000)
         self.assertLess(len(message), 2300)
