@@ -48,6 +48,7 @@ class Lab:
         self.control_netns = f'{self.netns_prefix}-control'
         self.results_dir = directory / 'results' / cloud
         self.settings_file = self.cloud_dir / 'settings.json'
+        self.variables_file = self.cloud_dir / 'variables.json'
         # There while the mount of NETNS is the lab's own doing.
         self.netns_file = directory / 'netns-is-ours'
 
@@ -113,6 +114,19 @@ class Lab:
                 'ANSIBLE_SSH_CONTROL_PATH_DIR': str(home / 'cp'),
                 'ANSIBLE_LOCALHOST_WARNING': 'false',
                 'LC_ALL': 'C.UTF-8'}
+
+    def play(self, playbook):
+        """Run a playbook of the lab; return its exit status, 0 if all is well.
+
+        :param playbook: file name in playbooks/lab
+        """
+        with self.child(
+                [places.BIN / 'ansible-playbook', playbook,
+                 '-e', f'@clouds/{self.cloud}.yaml',
+                 '-e', f'@{self.variables_file}'],
+                cwd=places.PLAYBOOKS,
+                environment=self._ansible_environment()) as child:
+            return child.wait()
 
     # -- what the lab has
 
@@ -191,12 +205,9 @@ class Lab:
         new = self.settings_file.with_suffix('.new')
         new.write_text(json.dumps(settings))
         new.replace(self.settings_file)
-        playbook = self.child(
-            [places.BIN / 'ansible-playbook', 'up.yaml',
-             '-e', f'@clouds/{self.cloud}.yaml', '-e', json.dumps(variables)],
-            cwd=places.PLAYBOOKS, environment=self._ansible_environment())
-        with self._installing(venvs), playbook as child:
-            if child.wait():
+        self.variables_file.write_text(json.dumps(variables))
+        with self._installing(venvs):
+            if self.play('up.yaml'):
                 raise exceptions.LabError(
                     f'the cloud {self.cloud} did not come up; what failed is '
                     f'told above')

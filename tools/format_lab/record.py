@@ -32,6 +32,9 @@ from format_lab import places
 from format_lab import service_logs
 from format_lab import timeline
 
+# Where the role format_evidence leaves it on a node, secrets out.
+EVIDENCE = 'var/log/format-evidence'
+
 # A packet of a subunit stream holds 4 MiB at most.
 _PIECE = 2 ** 20
 
@@ -97,6 +100,13 @@ class Record:
             redacted.stopTestRun()
         self._remove_streams()
         return True
+
+    def take_evidence_of_hosts(self):
+        """Keep what the role format_evidence has gathered on the nodes."""
+        for node in self.lab.nodes():
+            gathered = self.lab.node_dir(node) / EVIDENCE
+            if gathered.exists():
+                shutil.copytree(gathered, self.directory / 'hosts' / node)
 
     def with_service_logs(self, verdicts, tests_by_request):
         """Return verdicts with what the services logged of their requests.

@@ -57,7 +57,7 @@ def test(lab, arguments, full=False):
     selected = selection(arguments, full, settings)
     if selected:
         kept.discover_scenarios_only()
-    before = leftovers.take_stock(lab)
+    leftovers.keep_stock(lab)
     started = _now()
     try:
         status = _run_tempest(lab, kept,
@@ -76,7 +76,8 @@ def test(lab, arguments, full=False):
     own_share = timeline.own_share(
         started, ended, sum(one.own_seconds for one in verdicts), tests,
         requests)
-    left = leftovers.wait(lab, before)
+    left = leftovers.find(lab)
+    kept.take_evidence_of_hosts()
     run = report.Run(
         lab.cloud, clouds.as_texts(settings),
         kept.with_service_logs(verdicts,

@@ -65,12 +65,32 @@ def domains(virsh):
         'utf-8', 'replace').splitlines() if line.strip())
 
 
+def guests(proc):
+    """Every process of QEMU: {process id: name of the guest or ''}.
+
+    :param proc: path of procfs
+    """
+    found = {}
+    for path in glob.glob(os.path.join(proc, '[0-9]*', 'cmdline')):
+        try:
+            with open(path, 'rb') as source:
+                argv = source.read().decode('utf-8', 'replace').split('\0')
+        except (FileNotFoundError, ProcessLookupError):
+            # It has ended meanwhile.
+            continue
+        if os.path.basename(argv[0]).startswith(('qemu-system-', 'qemu-kvm')):
+            found[path.split('/')[-2]] = (
+                argv[argv.index('-name') + 1] if '-name' in argv else '')
+    return found
+
+
 def main(arguments):
     settings = json.loads(arguments[0])
     found = {kind: files(patterns, settings['staying'])
              for kind, patterns in settings['files'].items()}
     with open('/proc/self/mountinfo') as source:
         found['mount'] = mounts(settings['mount_dirs'], source.read())
+    found['process of QEMU'] = guests('/proc')
     if settings['virsh']:
         found['libvirt domain'] = domains(settings['virsh'])
     json.dump(found, sys.stdout)

@@ -17,6 +17,7 @@ from tempest_format_plugin.tests.roles import base
 DATA = '/opt/stack/data'
 INSTANCES = f'{DATA}/nova/instances'
 SERVER = '5b7e5f5c-3d6e-4a5c-9d0f-0a8d6c1b2e3f'
+QEMU = '/srv/qemu-system-x86_64'
 KEPT = '/var/lib/format-leftovers'
 
 # Stands in for openstacksdk: what the cloud has is in a file.
@@ -82,6 +83,7 @@ class LeftoversTest(base.RolesTestCase):
         cls.nothing = cls.leftovers('after')
         cls.leave_behind()
         cls.something = cls.leftovers('after', expect=2)
+        cls.left = cls.read('compute1', f'{KEPT}/left.json')
         cls.run_on('controller', '(sleep 5; cp /srv/stub/before.json '
                    '/srv/stub/cloud.json) >/dev/null 2>&1 &')
         cls.clean_up('compute1')
@@ -103,7 +105,8 @@ class LeftoversTest(base.RolesTestCase):
             cls.write(host, '/srv/domains.xml', '<node/>')
             cls.run_on(host, f'''
                 rm -rf {INSTANCES}/{SERVER} {DATA}/glance/images/8888
-                umount {DATA}/nova/mnt/5f8a 2>/dev/null || :''')
+                umount {DATA}/nova/mnt/5f8a 2>/dev/null || :
+                kill $(cat /srv/qemu.pid 2>/dev/null) 2>/dev/null || :''')
 
     @classmethod
     def leave_behind(cls):
@@ -113,7 +116,10 @@ class LeftoversTest(base.RolesTestCase):
         cls.run_on('compute1', f'''
             set -eu
             mkdir -p '{DATA}/nova/mnt/5f8a' /srv/export
-            mount --bind /srv/export {DATA}/nova/mnt/5f8a''')
+            mount --bind /srv/export {DATA}/nova/mnt/5f8a
+            cp /bin/sleep {QEMU}
+            {QEMU} 600 >/dev/null 2>&1 &
+            echo $! >/srv/qemu.pid''')
 
     def test_second_run_changes_nothing(self):
         self.assert_changes(self.first)
@@ -130,6 +136,7 @@ class LeftoversTest(base.RolesTestCase):
     def test_stock_of_host(self):
         self.assertEqual(
             {'instance directory': {}, 'libvirt domain': {}, 'mount': {},
+             'process of QEMU': {},
              'image file': {f'{DATA}/glance/images/7777': ''}},
             json.loads(self.read('controller', f'{KEPT}/host.json')))
 
@@ -148,6 +155,11 @@ class LeftoversTest(base.RolesTestCase):
                 f'compute1: libvirt domain {SERVER} (instance-00000001); '
                 f'compute1: mount {DATA}/nova/mnt/5f8a ('):
             self.assertIn(line, self.something.output)
+
+    def test_list_of_what_is_left(self):
+        *others, process = json.loads(self.left)
+        self.assertEqual(3, len(others))
+        self.assertRegex(process, r'^compute1: process of QEMU [0-9]+$')
 
     def test_something_left_for_a_while(self):
         self.assertEqual((0, 0), (self.late.total('failed'),

@@ -57,6 +57,22 @@ class TakeStockOfHostTest(base.TestCase):
             take_stock.domains(self.script(
                 "echo '1-2 instance-00000001'; echo '3-4   a name'; echo")))
 
+    def test_guests(self):
+        for process, argv in (
+                ('7', '/usr/bin/qemu-system-x86_64\0-name\0guest=one\0-S\0'),
+                ('8', '/usr/libexec/qemu-kvm\0'), ('9', ''),
+                ('10', 'tail\0qemu-system-x86_64.log\0'),
+                ('self', 'qemu-system-x86_64\0')):
+            (self.dir / process).mkdir()
+            (self.dir / process / 'cmdline').write_text(argv)
+        self.assertEqual({'7': 'guest=one', '8': ''},
+                         take_stock.guests(str(self.dir)))
+
+    def test_guest_that_has_ended(self):
+        (self.dir / '7').mkdir()
+        (self.dir / '7' / 'cmdline').symlink_to(self.dir / 'nothing')
+        self.assertEqual({}, take_stock.guests(str(self.dir)))
+
     def test_no_libvirt(self):
         virsh = self.script('echo "error: no socket" >&2; exit 1')
         error = self.assertRaises(SystemExit, take_stock.domains, virsh)

@@ -48,7 +48,8 @@ class UpTest(base.LabTestCase):
     def test_up(self):
         self.lab.up(self.cloud, self.settings)
         (argv,), options = self.child.call_args
-        variables = json.loads(argv[-1])
+        self.assertEqual(f'@{self.lab.variables_file}', argv[-1])
+        variables = json.loads(self.lab.variables_file.read_text())
         self.assertEqual(
             (str(self.directory), 'current', 'raw', True,
              self.lab.netns_prefix),

@@ -150,3 +150,17 @@ class RecordTest(base.LabTestCase):
                           'evidence/TestB.test_e/services.log'],
                          self.evidence())
         self.assertNoSecret()
+
+    def test_evidence_of_hosts(self):
+        gathered = self.lab.node_dir('compute-1') / record.EVIDENCE
+        gathered.mkdir(parents=True)
+        (gathered / 'domains.txt').write_text('instance-00000001')
+        self.record.clear()
+        self.record.take_evidence_of_hosts()
+        hosts = self.record.directory / 'hosts'
+        self.assertEqual(['compute-1'], [path.name for path in
+                                         hosts.iterdir()])
+        self.assertEqual('instance-00000001',
+                         (hosts / 'compute-1/domains.txt').read_text())
+        self.record.clear()
+        self.assertFalse(hosts.exists())

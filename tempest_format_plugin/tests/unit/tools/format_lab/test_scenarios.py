@@ -93,8 +93,8 @@ class TestTest(base.LabTestCase):
                                  new=lambda kept: kept.stream.touch() or True)
         self.patch((timeline, 'tests'), return_value=[])
         self.keep = self.patch((record.Record, 'keep'))
-        self.patch((leftovers, 'take_stock'), return_value={})
-        self.left = self.patch((leftovers, 'wait'), return_value=[])
+        self.stock = self.patch((leftovers, 'keep_stock'))
+        self.left = self.patch((leftovers, 'find'), return_value=[])
 
     def run_test(self, *arguments, verdicts=(base.verdict(results.AGREES),)):
         self.patch((results, 'read'), return_value=list(verdicts))
@@ -130,6 +130,11 @@ class TestTest(base.LabTestCase):
         self.assertEqual(2, len(run.verdicts))
         self.assertEqual([], run.unexpected)
         self.keep.assert_called_once_with(run)
+
+    def test_stock_is_kept_before_tempest_runs(self):
+        self.stock.side_effect = exceptions.LabError('nova is dead')
+        self.assertEqual('nova is dead', self.lab_error(self.run_test))
+        self.assertFalse(self.child.called)
 
     def test_something_stays_behind(self):
         self.left.return_value = ['server 1 (test)']
