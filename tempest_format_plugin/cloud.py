@@ -58,7 +58,12 @@ def compute_hosts():
         observe=options.observe_command,
         root_shell=options.root_shell_command,
         instances_path=options.instances_path,
-        qemu_log_dir=options.qemu_log_dir))
+        qemu_log_dir=options.qemu_log_dir,
+        edit_kind=options.compute_edit_kind,
+        edit_file=options.compute_edit_file,
+        restart=options.compute_restart_command,
+        running=options.compute_running_command,
+        log=options.compute_log_command))
 
 
 def _endpoint(host):

@@ -21,6 +21,9 @@ import re
 from oslo_config import cfg
 from oslo_config import types
 
+READ_ONLY, OPERATIONS, RECONFIGURE = SAFETY_LEVELS = (
+    'read-only', 'operations', 'reconfigure')
+
 IMAGE_BACKENDS = ('raw', 'flat', 'qcow2', 'lvm', 'rbd', 'ploop')
 
 
@@ -68,6 +71,36 @@ verdict_options = (
              'behind where nova does not. It repairs nothing: for a cloud '
              'that can be thrown away, such as the lab. False: that test is '
              'skipped, and what nova leaves stays.'),
+)
+
+safety_options = (
+    cfg.StrOpt(
+        'safety_level',
+        default=OPERATIONS,
+        choices=[
+            (READ_ONLY, 'tests that make servers and look at them'),
+            (OPERATIONS, 'also tests that stop, migrate, resize, snapshot '
+                         'and the like what they have made'),
+            (RECONFIGURE, 'also tests that change the options of '
+                          'nova-compute on a host and restart it, for as '
+                          'long as they take; such a host must not be used '
+                          'by anybody else meanwhile'),
+        ],
+        help='What tests may do to the cloud. Tests that do more are skipped, '
+             'and say so.'),
+    cfg.BoolOpt(
+        'reconfigure_beside_servers',
+        default=False,
+        help='Let tests of the safety level reconfigure use a compute host '
+             'that has servers which are not the test\'s own. nova-compute '
+             'is restarted there several times, and what anybody does to '
+             'these servers meanwhile is done under the changed options. '
+             'False: such a test fails before it changes anything.'),
+    cfg.IntOpt(
+        'compute_ready_timeout',
+        default=120, min=1,
+        help='Seconds within which nova-compute, once restarted, must have '
+             'reported to nova and answered a call.'),
 )
 
 compute_host_options = (
@@ -191,6 +224,42 @@ profile_options = (
              'does; with sudo_command in front it runs as root, on the host '
              'itself. Unset: as the profile says.'),
     cfg.StrOpt(
+        'compute_edit_kind',
+        choices=[
+            ('config-dir', 'a file in a directory that nova-compute is given '
+                           'as --config-dir, after its configuration files'),
+            ('systemd', 'a drop-in of nova-compute\'s systemd unit, which '
+                        'sets the environment variables that oslo.config '
+                        'reads before all files'),
+            ('in-place', 'lines at the end of nova-compute\'s own '
+                         'configuration file, of which a copy is kept'),
+        ],
+        help='How tests of the safety level reconfigure give nova-compute '
+             'other options on a compute host. Whatever it is, it is undone '
+             'by the host itself when the runner ends or is not heard of for '
+             '20 seconds. Unset: as the profile says.'),
+    cfg.StrOpt(
+        'compute_edit_file',
+        help='Path, on the compute host, of the file that compute_edit_kind '
+             'is done with: one that is not there yet, or for in-place the '
+             'last configuration file that nova-compute reads. Unset: as the '
+             'profile says.'),
+    cfg.StrOpt(
+        'compute_restart_command',
+        help='The command line that restarts nova-compute on the host, split '
+             'into words as a shell does; it runs as root. Unset: as the '
+             'profile says.'),
+    cfg.StrOpt(
+        'compute_running_command',
+        help='The command line that succeeds if nova-compute runs on the '
+             'host, split into words as a shell does; it runs as root. Unset: '
+             'as the profile says.'),
+    cfg.StrOpt(
+        'compute_log_command',
+        help='The command line that prints the end of nova-compute\'s log on '
+             'the host, split into words as a shell does; it runs as root. '
+             'Unset: as the profile says.'),
+    cfg.StrOpt(
         'sudo_command',
         help='What to put in front of a command so that it runs as root, '
              'such as "sudo -n", split into words as a shell does; it must '
@@ -300,6 +369,6 @@ operation_options = (
 
 OPTION_GROUPS = (
     (disk_format_group,
-     verdict_options + compute_host_options + profile_options + guest_options
-     + volume_options + operation_options),
+     verdict_options + safety_options + compute_host_options
+     + profile_options + guest_options + volume_options + operation_options),
 )

@@ -43,6 +43,34 @@ class HostAccessError(HostError):
         self.option = option
 
 
+class EditRefused(HostError):
+    """Somebody else holds an edit of a host's configuration."""
+
+    def __init__(self, host, reason):
+        super().__init__(f'compute host {host}: {reason}; "tempest '
+                         f'disk-format restore" undoes what nobody holds any '
+                         f'more')
+        self.host = host
+
+
+class EditError(HostError):
+    """An edit of a host's configuration, or its undo, went wrong.
+
+    :ivar undone: whether the host is as it was before
+    :ivar log: what nova-compute logged at last
+    """
+
+    def __init__(self, host, problem, undone, log):
+        now = ('the host is as it was before' if undone else
+               'IT IS NOT AS IT WAS BEFORE: "tempest disk-format restore" '
+               'tries to undo it again')
+        super().__init__(f'compute host {host}: {problem}; {now}; the log of '
+                         f'nova-compute ends with: {log.strip() or "nothing"}')
+        self.host = host
+        self.undone = undone
+        self.log = log
+
+
 class CommandError(HostError):
     """A command ran on a compute host and failed.
 

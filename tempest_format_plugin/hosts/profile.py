@@ -34,7 +34,22 @@ OPTIONS = {
     'root_shell': 'root_shell_command',
     'instances_path': 'instances_path',
     'qemu_log_dir': 'qemu_log_dir',
+    'edit_kind': 'compute_edit_kind',
+    'edit_file': 'compute_edit_file',
+    'restart': 'compute_restart_command',
+    'running': 'compute_running_command',
+    'log': 'compute_log_command',
 }
+
+_PATHS = ('instances_path', 'qemu_log_dir', 'edit_file')
+_MAY_BE_EMPTY = ('sudo', 'observe', 'edit_scope')
+
+# How nova-compute is given other options: by a file of its --config-dir, by a
+# drop-in of its systemd unit that sets oslo.config's environment variables, or
+# by lines at the end of its own configuration file.
+CONFIG_DIR = 'config-dir'
+SYSTEMD = 'systemd'
+IN_PLACE = 'in-place'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,6 +70,14 @@ class Profile:
         host itself
     :ivar instances_path: nova's [DEFAULT] instances_path on the host
     :ivar qemu_log_dir: where libvirt keeps QEMU's log of each domain
+    :ivar edit_kind: CONFIG_DIR, SYSTEMD or IN_PLACE; None: nova-compute's
+        options can't be edited
+    :ivar edit_file: path, on the host, of the file that this is done with
+    :ivar edit_scope: what to start the guard of an edit with, so that it
+        isn't ended with the login's session
+    :ivar restart: restarts nova-compute, with its options as they then are
+    :ivar running: succeeds if nova-compute runs
+    :ivar log: prints the end of nova-compute's log
     """
 
     name: str
@@ -67,6 +90,12 @@ class Profile:
     root_shell: tuple[str, ...] = ('sh',)
     instances_path: str = '/var/lib/nova/instances'
     qemu_log_dir: str = '/var/log/libvirt/qemu'
+    edit_kind: str | None = None
+    edit_file: str | None = None
+    edit_scope: tuple[str, ...] = ()
+    restart: tuple[str, ...] = ()
+    running: tuple[str, ...] = ()
+    log: tuple[str, ...] = ()
 
     def argv(self, *command):
         """The full command for the host: sudo, container, command."""
@@ -97,15 +126,36 @@ class Profile:
         """The observe command for a server, if the profile has one."""
         return (*self.sudo, *self.observe, server_id)
 
+    def host_argv(self, *command):
+        """The full command for the host itself: sudo, command."""
+        return (*self.sudo, *command)
+
     @property
     def root_shell_argv(self):
         return (*self.sudo, *self.root_shell)
 
 
 BUILT_IN = {
-    'devstack': Profile('devstack', sudo=('sudo', '-n'),
-                        instances_path='/opt/stack/data/nova/instances'),
-    'lab': Profile('lab'),
+    'devstack': Profile(
+        'devstack', sudo=('sudo', '-n'),
+        instances_path='/opt/stack/data/nova/instances',
+        edit_kind=SYSTEMD,
+        edit_file='/run/systemd/system/devstack@n-cpu.service.d/'
+                  'disk-format.conf',
+        edit_scope=('systemd-run', '--quiet', '--scope', '--collect'),
+        restart=('sh', '-c', 'systemctl daemon-reload && '
+                             'systemctl restart devstack@n-cpu'),
+        running=('systemctl', 'is-active', '--quiet', 'devstack@n-cpu'),
+        log=('journalctl', '--no-pager', '--output=cat', '--lines=50',
+             '--unit=devstack@n-cpu')),
+    'lab': Profile(
+        'lab', edit_kind=CONFIG_DIR,
+        edit_file='/etc/nova/nova-compute.conf.d/disk-format.conf',
+        restart=('supervisorctl', '-c', '/etc/supervisord.conf', 'restart',
+                 'nova-compute'),
+        running=('supervisorctl', '-c', '/etc/supervisord.conf', 'status',
+                 'nova-compute'),
+        log=('tail', '-n', '50', '/var/log/nova-compute.log')),
 }
 
 
@@ -134,8 +184,8 @@ def get(name, **overrides):
             f'{profile.container_name} and runtime '
             f'{profile.container_runtime}',
             'both container_name and container_runtime')
-    for field in ('instances_path', 'qemu_log_dir'):
-        if not getattr(profile, field).startswith('/'):
+    for field in _PATHS:
+        if not (getattr(profile, field) or '/').startswith('/'):
             raise exceptions.ProfileError(
                 f'{field.replace("_", " ")} {getattr(profile, field)!r} is '
                 'not absolute', OPTIONS[field])
@@ -143,9 +193,9 @@ def get(name, **overrides):
 
 
 def _value(field, value):
-    if field in ('container_name', 'container_runtime'):
+    if field in ('container_name', 'container_runtime', 'edit_kind'):
         return value or None
-    if field in ('instances_path', 'qemu_log_dir'):
+    if field in _PATHS:
         return value
     try:
         command = tuple(shlex.split(value) if isinstance(value, str)
@@ -154,7 +204,7 @@ def _value(field, value):
         raise exceptions.ProfileError(
             f'command {value!r} can\'t be split into words ({error})',
             OPTIONS[field]) from error
-    if not command and field not in ('sudo', 'observe'):
+    if not command and field not in _MAY_BE_EMPTY:
         raise exceptions.ProfileError(f'the {field} command is empty',
                                       OPTIONS[field])
     return command

@@ -130,6 +130,23 @@ class Connection:
             finally:
                 _close(channel)
 
+    def start(self, command):
+        """Start a command that is talked to while it runs.
+
+        :param command: as for run
+        :returns: a Session
+        :raises HostAccessError: no connection or no login
+        """
+        with self._lock:
+            channel = self._open_channel()
+        try:
+            channel.exec_command(command)
+        except _DROPPED as error:
+            _close(channel)
+            raise self._error(f'{self.endpoint} did not take the command '
+                              f'{command} ({_reason(error)})') from error
+        return Session(self.endpoint, command, channel)
+
     def close(self):
         """Close the connection. The next command opens it again."""
         with self._lock:
@@ -286,6 +303,64 @@ class Connection:
         # each would wait for the acknowledgement of the one before.
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return sock
+
+
+class Session:
+    """A command that runs on a host, its input and its output."""
+
+    def __init__(self, endpoint, command, channel):
+        self._endpoint = endpoint
+        self._command = command
+        self._channel = channel
+        self._heard = b''
+
+    def send(self, text):
+        """Send text to the command's standard input.
+
+        :raises HostAccessError: the command or the connection has ended
+        """
+        try:
+            self._channel.sendall(text.encode())
+        except _DROPPED as error:
+            raise self._error(
+                f'ended ({_reason(error)}{self._complaint()})') from error
+
+    def receive_line(self, timeout):
+        """Return the next line of its standard output, without the end.
+
+        :param timeout: seconds for which the command may be silent
+        :raises HostAccessError: it was silent for longer, or has ended
+        """
+        self._channel.settimeout(timeout)
+        while b'\n' not in self._heard:
+            try:
+                piece = self._channel.recv(65536)
+            except socket.timeout as error:
+                raise self._error(
+                    f'said nothing for {timeout} seconds') from error
+            if not piece:
+                raise self._error(f'ended{self._complaint()}')
+            self._heard += piece
+        line, _, self._heard = self._heard.partition(b'\n')
+        return line.decode(errors='replace')
+
+    def close(self):
+        """End the command's input, and listen to it no longer."""
+        _close(self._channel)
+
+    def _complaint(self):
+        """What it has said on its standard error, as part of a sentence."""
+        said = b''
+        with contextlib.suppress(*_DROPPED):
+            while self._channel.recv_stderr_ready():
+                said += self._channel.recv_stderr(65536)
+        text = said.decode(errors='replace').strip()
+        return f', saying: {text[-2000:]}' if text else ''
+
+    def _error(self, problem):
+        return exceptions.HostAccessError(
+            self._endpoint.host, f'{self._command} on {self._endpoint} '
+            f'{problem}')
 
 
 def _exchange(channel, command, stdin):

@@ -13,7 +13,9 @@
 """An SSH server and a compute host's tools, both real enough to talk to."""
 
 import contextlib
+import functools
 import json
+import logging
 import os
 import pathlib
 import socket
@@ -27,6 +29,11 @@ from tempest_format_plugin.hosts import observe_script
 from tempest_format_plugin.hosts import ssh
 
 SERVER_ID = '22749d77-83a1-4ae9-ade8-7bd9548406cd'
+
+
+LOG = logging.getLogger(__name__)
+LOG.propagate = False
+LOG.addHandler(logging.NullHandler())
 
 
 class SshServer(fixtures.Fixture):
@@ -106,6 +113,8 @@ class SshServer(fixtures.Fixture):
             transport = paramiko.Transport(connection)
             self.transports.append(transport)
             transport.add_server_key(self.host_key)
+            # It may have something to say when the test is over.
+            transport.set_log_channel(LOG.name)
             # A client that refuses the server's key hangs up.
             with contextlib.suppress(paramiko.SSHException, EOFError,
                                      OSError):
@@ -145,20 +154,47 @@ class _Session(paramiko.ServerInterface):
         if self._server.hang:
             self._server.stopped.wait()
             return
-        stdin = channel.makefile('rb').read()
         if command == b'drop me':
+            channel.makefile('rb').read()
             self._transport.close()
             return
         if command == b'kill me':
             # An exit-signal, which paramiko doesn't know, or nothing.
+            channel.makefile('rb').read()
             channel.close()
             return
-        completed = subprocess.run(['sh', '-c', command], input=stdin,
-                                   capture_output=True, env=self._server.env)
-        channel.sendall(completed.stdout)
-        channel.sendall_stderr(completed.stderr)
-        channel.send_exit_status(completed.returncode)
-        channel.close()
+        process = subprocess.Popen(
+            ['sh', '-c', command], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=self._server.env)
+        threading.Thread(target=_forward, daemon=True, args=(
+            functools.partial(channel.recv, 65536), process.stdin)).start()
+        # Both at the same time: the client may wait for either.
+        said = [threading.Thread(target=_pump, daemon=True, args=pair)
+                for pair in ((process.stdout, channel.sendall),
+                             (process.stderr, channel.sendall_stderr))]
+        with process:
+            for thread in said:
+                thread.start()
+            for thread in said:
+                thread.join()
+        with contextlib.suppress(OSError, EOFError, paramiko.SSHException):
+            channel.send_exit_status(process.returncode)
+            channel.close()
+
+
+def _pump(source, send):
+    with contextlib.suppress(OSError):
+        for piece in iter(functools.partial(source.read1, 65536), b''):
+            send(piece)
+
+
+def _forward(read, target):
+    """Write what is read, and close it at the end, as sshd does."""
+    with contextlib.suppress(OSError), target:
+        for piece in iter(read, b''):
+            target.write(piece)
+            target.flush()
 
 
 # A disk file of the fake host holds what the fake qemu-img says of it. If

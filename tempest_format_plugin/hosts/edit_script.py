@@ -1,0 +1,427 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Holds an edit of a service's configuration on this host, and undoes it.
+
+Not imported for work: host_edit sends the source of this module to the Python
+of a compute host, as root. So it stands alone, runs on Python 3.6 and needs
+only the standard library. It reads orders from its standard input and answers
+on its standard output, a JSON object a line.
+
+The first order is one of these:
+
+``{"verb": "hold", "holder": text, "lease": seconds, "file": path,
+"content": text, "append": whether, "volatile": whether, "restart": [argument,
+...], "restart_seconds": seconds, "running": [argument, ...], "log": [argument,
+...]}``
+    Write the file, which must not be there (append: add to the one that is),
+    and restart the service. Hold that until told to undo it. If the standard
+    input ends, or is silent for the length of the lease, undo it untold.
+    Volatile: a boot of the host removes the file anyway.
+
+    Answered by ``{"held": true}``, ``{"refused": text}`` where somebody else
+    holds an edit, or ``{"error": text, "log": text, "undone": whether}`` where
+    it went wrong; undone: the host is as it was.
+
+    What may follow: ``{"verb": "renew"}`` (no answer), ``{"verb": "state"}``,
+    answered by ``{"running": whether, "log": text}``, and ``{"verb":
+    "undo"}``, answered by ``{"undone": true}`` or an error as above.
+
+``{"verb": "list"}``
+    Answered by ``{"edit": null or {"holder": text, "since": seconds since
+    1970, "file": path, "held": whether its guard is alive}}``.
+
+``{"verb": "restore"}``
+    Undo an edit whose guard is gone. Answered as undo is, by ``{"undone":
+    false}`` if there is none, or by ``{"refused": text}`` if its guard lives.
+
+The state file is on the disk before the first change and goes after the last
+one has been undone. So whatever ends this process, another one can finish the
+undo; if the host itself goes down, systemd-tmpfiles does at the next boot,
+before any service starts (tmpfiles.d(5)).
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import select
+import signal
+import stat
+import subprocess
+import time
+
+STATE_DIR = '/var/lib/disk-format'
+BOOT_FILE = '/etc/tmpfiles.d/disk-format.conf'
+# Beside the edited file, under names that no service reads.
+BACKUP = '.disk-format-backup'
+NEW = '.disk-format-new'
+
+LOG_CHARACTERS = 4000
+COMMAND_SECONDS = 30
+PAUSE = 0.5
+# How often an undo tries a restart that fails.
+ATTEMPTS = 3
+
+
+class EditError(Exception):
+    """An order could not be carried out."""
+
+
+# Files
+
+def read(path):
+    with open(path, 'rb') as source:
+        return source.read()
+
+
+def write(path, content, like=None):
+    """Have a file on the disk with all of its content, or leave it alone.
+
+    :param content: bytes
+    :param like: stat of the file whose owner and permissions it gets; None:
+        root's, readable by all
+    """
+    new = path + NEW
+    try:
+        with open(new, 'wb') as target:
+            if like is not None:
+                os.fchown(target.fileno(), like.st_uid, like.st_gid)
+            os.fchmod(target.fileno(),
+                      stat.S_IMODE(like.st_mode) if like else 0o644)
+            target.write(content)
+            target.flush()
+            os.fsync(target.fileno())
+        os.rename(new, path)
+    except BaseException:
+        remove(new)
+        raise
+    sync(os.path.dirname(path))
+
+
+def sync(directory):
+    """Have on the disk what was renamed or removed in a directory."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def remove(path):
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+def missing_directories(path):
+    """Return what must be made for a directory to be there, in order."""
+    missing = []
+    while not os.path.isdir(path):
+        missing.insert(0, path)
+        path = os.path.dirname(path)
+    return missing
+
+
+def make_directories(path):
+    for directory in missing_directories(path):
+        os.mkdir(directory, 0o755)
+
+
+# The service
+
+def run(argv, seconds=COMMAND_SECONDS):
+    """Return (exit status, output); status None: it could not run or end."""
+    try:
+        done = subprocess.run(
+            argv, check=False, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return None, 'no end after {} s'.format(seconds)
+    except OSError as error:
+        return None, str(error)
+    return done.returncode, done.stdout.decode('utf-8', 'replace')
+
+
+def restart(order):
+    """Restart the service and wait until it runs.
+
+    :raises EditError: it doesn't
+    """
+    status, output = run(order['restart'], order['restart_seconds'])
+    if status != 0:
+        raise EditError('{} ended with exit status {}: {}'.format(
+            ' '.join(order['restart']), status, output.strip()[-500:]))
+    end = time.monotonic() + order['restart_seconds']
+    while run(order['running'])[0] != 0:
+        if time.monotonic() > end:
+            raise EditError(
+                '{} s after {}, {} still fails'.format(
+                    order['restart_seconds'], ' '.join(order['restart']),
+                    ' '.join(order['running'])))
+        time.sleep(PAUSE)
+
+
+def log_tail(order):
+    return run(order['log'])[1][-LOG_CHARACTERS:]
+
+
+# The edit
+
+class Edit:
+    """The one edit that a host can have, and the lock of who works on it."""
+
+    def __init__(self, directory, boot_file):
+        self.directory = directory
+        self.boot_file = boot_file
+        self._path = os.path.join(directory, 'edit.json')
+        self._lock_path = os.path.join(directory, 'lock')
+        self._lock = None
+
+    def lock(self):
+        """Return whether nobody else works on it; then it is ours."""
+        while True:
+            os.makedirs(self.directory, 0o700, exist_ok=True)
+            lock = open(self._lock_path, 'a')
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                lock.close()
+                return False
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(lock.fileno()),
+                                    os.stat(self._lock_path)):
+                    self._lock = lock
+                    return True
+            # Whoever had it has removed it meanwhile.
+            lock.close()
+
+    def unlock(self):
+        """Leave nothing, but for an edit that could not be undone."""
+        if self._lock is None:
+            return
+        if not os.path.exists(self._path):
+            remove(self._lock_path)
+            with contextlib.suppress(OSError):
+                os.rmdir(self.directory)
+        self._lock.close()
+
+    def state(self):
+        """Return the order that was carried out and how far; None: none."""
+        try:
+            return json.loads(read(self._path).decode())
+        except FileNotFoundError:
+            return None
+
+    def apply(self, order):
+        """Write the file and restart the service.
+
+        :raises EditError, OSError: undo takes back what was done
+        """
+        path = order['file']
+        state = dict(order, since=time.time(), written=False,
+                     made=missing_directories(os.path.dirname(path)))
+        content, like = order['content'].encode(), None
+        if order['append']:
+            content, like = read(path) + b'\n' + content, os.stat(path)
+        elif os.path.lexists(path):
+            raise EditError('{} is there already'.format(path))
+        self._keep(state)
+        if not order['volatile']:
+            state['made'] = missing_directories(os.path.dirname(
+                self.boot_file)) + state['made']
+            self._keep(state)
+            make_directories(os.path.dirname(self.boot_file))
+            write(self.boot_file, self._at_boot(order).encode())
+        make_directories(os.path.dirname(path))
+        self._keep(dict(state, written=True))
+        if order['append']:
+            # The file itself, with all that belongs to it.
+            os.link(path, path + BACKUP)
+        write(path, content, like)
+        restart(order)
+
+    def undo(self):
+        """Take back what apply has done, as far as it has come.
+
+        :returns: whether there was anything to take back
+        :raises EditError, OSError: not all could be taken back; it can be
+            tried again
+        """
+        state = self.state()
+        if state is None:
+            return False
+        if state['written']:
+            self._put_back(state)
+            restart_again(state)
+        remove(state['file'] + NEW)
+        remove(self.boot_file)
+        for directory in reversed(state['made']):
+            # Somebody may have put something there.
+            with contextlib.suppress(OSError):
+                os.rmdir(directory)
+        remove(self._path)
+        return True
+
+    def _keep(self, state):
+        write(self._path, json.dumps(state).encode(),
+              os.stat(self._lock_path))
+
+    @staticmethod
+    def _put_back(state):
+        path, backup = state['file'], state['file'] + BACKUP
+        if not state['append']:
+            remove(path)
+        elif os.path.exists(backup):
+            before = read(backup)
+            if read(path) not in (
+                    before, before + b'\n' + state['content'].encode()):
+                raise EditError(
+                    'somebody else has changed {0} since, so it was left '
+                    'alone; what it was before is in {1}'.format(path, backup))
+            # Where both are still the same file, this leaves both.
+            os.rename(backup, path)
+            remove(backup)
+        else:
+            return
+        sync(os.path.dirname(path))
+
+    def _at_boot(self, order):
+        """Lines of tmpfiles.d(5): what a boot is to undo.
+
+        What is to be removed is, before what is to be copied.
+        """
+        path = order['file']
+        if order['append']:
+            undone = ['r! ' + path,
+                      'C! {0} - - - - {0}{1}'.format(path, BACKUP)]
+        else:
+            undone = ['r! ' + path, 'r! ' + self.boot_file,
+                      'R! ' + self.directory]
+        return '# Ends an edit of tempest-format-plugin.\n{}\n'.format(
+            '\n'.join(undone))
+
+
+def restart_again(order):
+    """Restart the service, if need be several times.
+
+    :raises EditError: it doesn't run
+    """
+    for attempt in range(ATTEMPTS):
+        try:
+            return restart(order)
+        except EditError:
+            if attempt == ATTEMPTS - 1:
+                raise
+            time.sleep(PAUSE)
+
+
+# Orders
+
+def orders(descriptor, lease):
+    """Yield the orders that come; None, and no more, once nobody orders.
+
+    :param lease: list of one number: seconds of silence that mean that
+    """
+    text = b''
+    while True:
+        while b'\n' in text:
+            line, _, text = text.partition(b'\n')
+            yield json.loads(line.decode())
+        ready, _, _ = select.select([descriptor], [], [], lease[0])
+        piece = os.read(descriptor, 65536) if ready else b''
+        if not piece:
+            yield None
+            return
+        text += piece
+
+
+def answer(**words):
+    # Whoever asked may be gone.
+    with contextlib.suppress(OSError):
+        os.write(1, (json.dumps(words) + '\n').encode())
+
+
+def undo(edit, order):
+    """Undo; return the answer."""
+    try:
+        return {'undone': edit.undo()}
+    except (EditError, OSError) as error:
+        return {'error': str(error), 'undone': False, 'log': log_tail(order)}
+
+
+def hold(edit, order, following):
+    left = edit.state()
+    if left is not None:
+        found = undo(edit, left)
+        if 'error' in found:
+            return answer(**found)
+    try:
+        edit.apply(order)
+    except (EditError, OSError) as error:
+        log = log_tail(order)
+        found = undo(edit, order)
+        text = str(error)
+        if 'error' in found:
+            text += '; and that could not be undone: ' + found['error']
+        return answer(error=text, log=log, undone='error' not in found)
+    try:
+        answer(held=True)
+        for one in following:
+            if one is None or one['verb'] == 'undo':
+                break
+            if one['verb'] == 'state':
+                answer(running=run(order['running'])[0] == 0,
+                       log=log_tail(order))
+    finally:
+        # Also if an order made no sense.
+        answer(**undo(edit, order))
+
+
+def obey(edit, order, following):
+    free = edit.lock()
+    state = edit.state()
+    if order['verb'] == 'list':
+        return answer(edit=state and {
+            'holder': state['holder'], 'since': state['since'],
+            'file': state['file'], 'held': not free})
+    if not free:
+        return answer(refused='{} holds an edit of {} since {} UTC'.format(
+            state['holder'], state['file'], time.strftime(
+                '%Y-%m-%d %H:%M:%S', time.gmtime(state['since'])))
+            if state else 'an edit is being made or undone')
+    if order['verb'] == 'restore':
+        return answer(**(undo(edit, state) if state else {'undone': False}))
+    return hold(edit, order, following)
+
+
+def main(directory=STATE_DIR, boot_file=BOOT_FILE):
+    # What ends a session is no reason to leave the host as it is. Not
+    # ignored: a service that the restart starts would inherit that.
+    for name in ('SIGHUP', 'SIGINT', 'SIGTERM', 'SIGPIPE'):
+        signal.signal(getattr(signal, name), lambda *ignored: None)
+    lease = [COMMAND_SECONDS]
+    following = orders(0, lease)
+    order = next(following)
+    if order is None:
+        return
+    lease[0] = order.get('lease', COMMAND_SECONDS)
+    edit = Edit(directory, boot_file)
+    try:
+        obey(edit, order, following)
+    except OSError as error:
+        answer(error=str(error), undone=True, log='')
+    finally:
+        edit.unlock()
+
+
+if __name__ == '__main__':
+    main()
