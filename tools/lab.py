@@ -65,8 +65,14 @@ def parse_arguments(argv):
         '--clouds', default='current,2024.2', metavar='NAME,NAME',
         help='matrix: which clouds (default: current,2024.2)')
     parser.add_argument(
-        '--all', action='store_true',
+        '--all', dest='scenarios', action='store_const',
+        const=scenarios.ALL, default=scenarios.HEADLINE,
         help='run, test, matrix: the slow scenarios too')
+    parser.add_argument(
+        '--reconfigure', dest='scenarios', action='store_const',
+        const=scenarios.RECONFIGURING,
+        help='run, test: the scenarios that change the options of '
+             'nova-compute on a host, and no others')
     starting = parser.add_argument_group('what run, up and matrix start')
     starting.add_argument(
         '--release', action='append', default=[], metavar='SERVICE=RELEASE',
@@ -118,7 +124,7 @@ def chosen(arguments, name):
     return cloud, settings
 
 
-def run(lab, cloud, settings, arguments, full):
+def run(lab, cloud, settings, arguments, selected):
     """A cloud from nothing, the scenarios, and all away.
 
     :returns: a report.Run
@@ -129,7 +135,7 @@ def run(lab, cloud, settings, arguments, full):
     try:
         lab.up(cloud, settings)
         with console.step('Scenarios'):
-            return scenarios.test(lab, arguments, full)
+            return scenarios.test(lab, arguments, selected)
     finally:
         with processes.no_interrupts(), console.step('Taking the cloud down'):
             lab.down()
@@ -153,7 +159,8 @@ def run_matrix(directory, arguments, rest):
         console.say(f'The cloud {name}: {clouds.describe(settings)}')
         try:
             with lab.lock():
-                runs[name] = run(lab, cloud, settings, rest, arguments.all)
+                runs[name] = run(lab, cloud, settings, rest,
+                                 arguments.scenarios)
         except exceptions.LabError as error:
             console.say(f'lab: {error}')
         else:
@@ -190,11 +197,11 @@ def execute(arguments, rest):
             cloud, settings = chosen(arguments, arguments.cloud)
             if arguments.command == 'run':
                 return scenarios.conclude(lab, run(
-                    lab, cloud, settings, rest, arguments.all))
+                    lab, cloud, settings, rest, arguments.scenarios))
             lab.up(cloud, settings)
         elif arguments.command == 'test':
             return scenarios.conclude(
-                lab, scenarios.test(lab, rest, arguments.all))
+                lab, scenarios.test(lab, rest, arguments.scenarios))
         elif arguments.command == 'benchmark':
             return lab.benchmark()
         else:

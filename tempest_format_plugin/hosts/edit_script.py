@@ -33,8 +33,10 @@ The first order is one of these:
     it went wrong; undone: the host is as it was.
 
     What may follow: ``{"verb": "renew"}`` (no answer), ``{"verb": "state"}``,
-    answered by ``{"running": whether, "log": text}``, and ``{"verb":
-    "undo"}``, answered by ``{"undone": true}`` or an error as above.
+    answered by ``{"running": whether, "log": text}``, ``{"verb": "change",
+    "content": text}`` in place of the first content, answered as hold is, and
+    ``{"verb": "undo"}``, answered by ``{"undone": true}`` or an error as
+    above.
 
 ``{"verb": "list"}``
     Answered by ``{"edit": null or {"holder": text, "since": seconds since
@@ -227,11 +229,11 @@ class Edit:
         :raises EditError, OSError: undo takes back what was done
         """
         path = order['file']
-        state = dict(order, since=time.time(), written=False,
+        state = dict(order, since=time.time(), written=False, contents=[],
                      made=missing_directories(os.path.dirname(path)))
-        content, like = order['content'].encode(), None
         if order['append']:
-            content, like = read(path) + b'\n' + content, os.stat(path)
+            # Is there one?
+            os.stat(path)
         elif os.path.lexists(path):
             raise EditError('{} is there already'.format(path))
         self._keep(state)
@@ -242,12 +244,26 @@ class Edit:
             make_directories(os.path.dirname(self.boot_file))
             write(self.boot_file, self._at_boot(order).encode())
         make_directories(os.path.dirname(path))
-        self._keep(dict(state, written=True))
+        state['written'] = True
+        self._keep(state)
         if order['append']:
             # The file itself, with all that belongs to it.
             os.link(path, path + BACKUP)
-        write(path, content, like)
-        restart(order)
+        self.change(order['content'])
+
+    def change(self, content):
+        """Write the file, or write it anew, and restart the service.
+
+        :raises EditError, OSError: see apply
+        """
+        state = self.state()
+        state['contents'].append(content)
+        self._keep(state)
+        path, before, like = state['file'], b'', None
+        if state['append']:
+            before, like = read(path + BACKUP) + b'\n', os.stat(path)
+        write(path, before + content.encode(), like)
+        restart(state)
 
     def undo(self):
         """Take back what apply has done, as far as it has come.
@@ -282,8 +298,9 @@ class Edit:
             remove(path)
         elif os.path.exists(backup):
             before = read(backup)
-            if read(path) not in (
-                    before, before + b'\n' + state['content'].encode()):
+            if read(path) not in [before] + [
+                    before + b'\n' + content.encode()
+                    for content in state['contents']]:
                 raise EditError(
                     'somebody else has changed {0} since, so it was left '
                     'alone; what it was before is in {1}'.format(path, backup))
@@ -335,7 +352,14 @@ def orders(descriptor, lease):
     while True:
         while b'\n' in text:
             line, _, text = text.partition(b'\n')
-            yield json.loads(line.decode())
+            try:
+                order = json.loads(line.decode())
+                order['verb']
+            except (ValueError, KeyError, TypeError):
+                # Nobody who knows what to order.
+                yield None
+                return
+            yield order
         ready, _, _ = select.select([descriptor], [], [], lease[0])
         piece = os.read(descriptor, 65536) if ready else b''
         if not piece:
@@ -366,23 +390,24 @@ def hold(edit, order, following):
             return answer(**found)
     try:
         edit.apply(order)
-    except (EditError, OSError) as error:
+        answer(held=True)
+        for one in following:
+            if one is None or one['verb'] == 'undo':
+                break
+            if one['verb'] == 'change':
+                edit.change(one['content'])
+                answer(held=True)
+            elif one['verb'] == 'state':
+                answer(running=run(order['running'])[0] == 0,
+                       log=log_tail(order))
+    except (EditError, OSError, KeyError) as error:
         log = log_tail(order)
         found = undo(edit, order)
         text = str(error)
         if 'error' in found:
             text += '; and that could not be undone: ' + found['error']
-        return answer(error=text, log=log, undone='error' not in found)
-    try:
-        answer(held=True)
-        for one in following:
-            if one is None or one['verb'] == 'undo':
-                break
-            if one['verb'] == 'state':
-                answer(running=run(order['running'])[0] == 0,
-                       log=log_tail(order))
-    finally:
-        # Also if an order made no sense.
+        answer(error=text, log=log, undone='error' not in found)
+    else:
         answer(**undo(edit, order))
 
 

@@ -38,8 +38,11 @@ RESTART_SECONDS = 60
 # after a restart that failed.
 ANSWER_SECONDS = 2 * RESTART_SECONDS * (edit_script.ATTEMPTS + 1)
 
-# Reads the script from its input, and not a byte of what follows.
-_START = ('import os; source = b""\n'
+# Says that it is there and reads the script from its input, and not a byte of
+# what follows. The root shell before it may read more of its input than it
+# needs, so nothing is sent before that.
+_READY = 'ready'
+_START = (f'import os; os.write(1, b"{_READY}\\n"); source = b""\n'
           'while len(source) < {0}: source += os.read(0, {0} - len(source))\n'
           'exec(source)')
 
@@ -81,6 +84,17 @@ class HostEdit:
         with self._lock:
             found = self._talk.ask(verb='state')
         return found['running'], found['log']
+
+    def change(self, options):
+        """Give nova-compute these options in place of the first ones.
+
+        :param options: as for hold
+        :raises EditError: it went wrong; the edit has ended
+        :raises HostAccessError: the connection has ended, and so the edit
+        """
+        with self._lock:
+            self._talk.ask(verb='change', content=render(
+                self._host.profile.edit_kind, options))
 
     def undo(self):
         """Have the host as it was, and nova-compute restarted there.
@@ -165,10 +179,13 @@ class _Talk:
         source = inspect.getsource(edit_script).encode()
         self._connection = ssh.Connection(host.connection.endpoint)
         try:
-            self._session = self._connection.start(shlex.join(
-                host.profile.host_argv(
-                    *host.profile.edit_scope, '/usr/bin/python3', '-I', '-S',
-                    '-c', _START.format(len(source)))))
+            self._session = self._connection.start(
+                shlex.join(host.profile.root_shell_argv))
+            self._session.send('exec ' + shlex.join((
+                *host.profile.edit_scope, '/usr/bin/python3', '-I', '-S',
+                '-c', _START.format(len(source)))) + '\n')
+            self._session.receive_line(
+                host.connection.endpoint.command_timeout)
             self._session.send(source.decode())
         except BaseException:
             self._connection.close()

@@ -126,14 +126,14 @@ class Profile:
         """The observe command for a server, if the profile has one."""
         return (*self.sudo, *self.observe, server_id)
 
-    def host_argv(self, *command):
-        """The full command for the host itself: sudo, command."""
-        return (*self.sudo, *command)
-
     @property
     def root_shell_argv(self):
         return (*self.sudo, *self.root_shell)
 
+
+# sudo's secure_path may not have it.
+_SUPERVISORCTL = ('/usr/local/bin/supervisorctl', '-c',
+                  '/etc/supervisord.conf')
 
 BUILT_IN = {
     'devstack': Profile(
@@ -150,11 +150,9 @@ BUILT_IN = {
              '--unit=devstack@n-cpu')),
     'lab': Profile(
         'lab', edit_kind=CONFIG_DIR,
-        edit_file='/etc/nova/nova-compute.conf.d/disk-format.conf',
-        restart=('supervisorctl', '-c', '/etc/supervisord.conf', 'restart',
-                 'nova-compute'),
-        running=('supervisorctl', '-c', '/etc/supervisord.conf', 'status',
-                 'nova-compute'),
+        edit_file='/etc/nova/nova-compute.conf.d/zz-disk-format.conf',
+        restart=(*_SUPERVISORCTL, 'restart', 'nova-compute'),
+        running=(*_SUPERVISORCTL, 'status', 'nova-compute'),
         log=('tail', '-n', '50', '/var/log/nova-compute.log')),
 }
 

@@ -32,19 +32,23 @@ CONCURRENCY = ['--concurrency', '3']
 # What tempest is told where the arguments don't select tests of their own.
 SCENARIOS = r'^tempest_format_plugin\.tests\.scenario\.'
 SLOW = r'\bslow\b'
+# They restart nova-compute again and again, one after the other.
+RECONFIGURE = r'\breconfigure\b'
+HEADLINE, ALL, RECONFIGURING = 'headline', 'all', 'reconfiguring'
 # Of a cloud whose glance takes no raw images only the scenarios about that are
 # wanted, and these of no other cloud.
 RAW_DISALLOWED = r'\braw_disallowed\b'
 SELECTING = ('--regex', '-r', '--include-list', '--load-list', '--smoke', '-s')
 
 
-def test(lab, arguments, full=False):
+def test(lab, arguments, chosen=HEADLINE):
     """Run tempest; return a report.Run and keep all in lab.results_dir.
 
     What the tests leave behind is the last of its verdicts.
 
     :param arguments: tempest run's
-    :param full: the slow scenarios too, where no argument selects tests
+    :param chosen: which scenarios, where no argument selects tests: HEADLINE,
+        ALL (the slow ones too) or RECONFIGURING
     :raises LabError: the cloud isn't up, or tempest failed otherwise than by
         a test
     """
@@ -54,7 +58,7 @@ def test(lab, arguments, full=False):
             f'the cloud {lab.cloud} is not up: bring it up first')
     kept = record.Record(lab)
     kept.clear()
-    selected = selection(arguments, full, settings)
+    selected = selection(arguments, chosen, settings)
     if selected:
         kept.discover_scenarios_only()
     leftovers.keep_stock(lab)
@@ -93,7 +97,7 @@ def test(lab, arguments, full=False):
     return run
 
 
-def selection(arguments, full, settings):
+def selection(arguments, chosen, settings):
     """Return what tempest run is told of the tests to run.
 
     :param settings: the cloud's
@@ -102,7 +106,11 @@ def selection(arguments, full, settings):
         return []
     if not clouds.takes_raw_images(settings):
         return ['--regex', rf'{SCENARIOS}.*\[.*{RAW_DISALLOWED}']
-    left_out = [RAW_DISALLOWED] if full else [RAW_DISALLOWED, SLOW]
+    if chosen == RECONFIGURING:
+        return ['--regex', rf'{SCENARIOS}.*\[.*{RECONFIGURE}']
+    left_out = [RAW_DISALLOWED, RECONFIGURE]
+    if chosen == HEADLINE:
+        left_out.append(SLOW)
     return ['--regex', SCENARIOS,
             '--exclude-regex', rf'\[.*({"|".join(left_out)}).*\]']
 

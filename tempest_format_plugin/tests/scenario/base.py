@@ -26,6 +26,7 @@ from testtools import content
 from testtools import content_type
 
 from tempest_format_plugin import cloud
+from tempest_format_plugin import config as format_config
 from tempest_format_plugin.formats import agreement
 from tempest_format_plugin.formats import attachment
 from tempest_format_plugin.formats import bugs
@@ -56,6 +57,8 @@ class FormatScenarioTest(servers.ServerVerbs):
     needed_features = ()
     # Compute hosts that they need, by image backend.
     needed_hosts = {}
+    # What they do to the cloud, of config.SAFETY_LEVELS.
+    safety_level = format_config.OPERATIONS
 
     @classmethod
     def skip_checks(cls):
@@ -73,6 +76,12 @@ class FormatScenarioTest(servers.ServerVerbs):
             if not CONF.compute_feature_enabled[feature]:
                 raise cls.skipException(
                     f'[compute-feature-enabled] {feature} is false')
+        allowed = CONF.disk_format.safety_level
+        levels = format_config.SAFETY_LEVELS
+        if levels.index(cls.safety_level) > levels.index(allowed):
+            raise cls.skipException(
+                f'This is a test of the safety level {cls.safety_level}, '
+                f'[disk_format] safety_level is {allowed}')
         for backend, count in cls.needed_hosts.items():
             cls.hosts_of(backend, count)
 

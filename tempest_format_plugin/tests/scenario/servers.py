@@ -22,6 +22,7 @@ from tempest.lib import exceptions as lib_exc
 from tempest.scenario import manager
 
 from tempest_format_plugin.formats import bugs
+from tempest_format_plugin.formats import glance_image
 from tempest_format_plugin.formats import models
 from tempest_format_plugin.guests import boot
 from tempest_format_plugin.tests.scenario import verdicts
@@ -114,16 +115,17 @@ class ServerVerbs(manager.ScenarioTest):
             client.set_flavor_extra_spec(flavor['id'], **extra_specs)
         return flavor['id']
 
-    def boot_server(self, host):
+    def boot_server(self, host, image=None):
         """Boot a server with all kinds of local disks on a compute host.
 
         Root, ephemeral and swap disk and a config drive. Returns once it is
         ACTIVE; that its guest boots is for the caller to expect.
 
+        :param image: id; None: [compute] image_ref
         :returns: the server's id
         """
         return self.create_followed_server(
-            host, LOCAL_DISKS, imageRef=CONF.compute.image_ref,
+            host, LOCAL_DISKS, imageRef=image or CONF.compute.image_ref,
             flavorRef=self.create_format_flavor())
 
     def create_followed_server(self, host, disks, **kwargs):
@@ -146,6 +148,34 @@ class ServerVerbs(manager.ScenarioTest):
         self.wait_for_status(server_id, 'ACTIVE')
         self.assert_on_host(server_id, host)
         return server_id
+
+    def delete_followed_server(self, server_id):
+        """Delete a server and wait until it is gone."""
+        self.admin_servers.delete_server(server_id)
+        self._wait_for_deletion(server_id)
+        del self.followed[server_id]
+
+    def snapshot_server(self, server_id):
+        """Make an image of a server with a local root disk.
+
+        :returns: a formats.glance_image.Image, once it is active
+        """
+        LOG.info('Making an image of server %s', server_id)
+        client = self.os_admin.image_client_v2
+        name = data_utils.rand_name(type(self).__name__)
+        image_id = self.os_admin.compute_images_client.create_image(
+            server_id, name=name)['image_id']
+        self.addCleanup(test_utils.call_and_ignore_notfound_exc,
+                        client.delete_image, image_id)
+        seen = []
+
+        def active():
+            seen.append(glance_image.parse(client.show_image(image_id)))
+            return seen[-1].status == 'active'
+        self.wait_until(active, lambda in_time: (
+            f'image {image_id} of server {server_id}: expected to be active '
+            f'{in_time}, it is {seen[-1].status}'))
+        return seen[-1]
 
     # Moving servers
 

@@ -163,12 +163,16 @@ class _Session(paramiko.ServerInterface):
             channel.makefile('rb').read()
             channel.close()
             return
+        # The client sends something, or the end, only when it knows that the
+        # command has been taken. Before that it must not be over.
+        first = channel.recv(65536)
         process = subprocess.Popen(
             ['sh', '-c', command], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             env=self._server.env)
         threading.Thread(target=_forward, daemon=True, args=(
-            functools.partial(channel.recv, 65536), process.stdin)).start()
+            first, functools.partial(channel.recv, 65536),
+            process.stdin)).start()
         # Both at the same time: the client may wait for either.
         said = [threading.Thread(target=_pump, daemon=True, args=pair)
                 for pair in ((process.stdout, channel.sendall),
@@ -189,12 +193,13 @@ def _pump(source, send):
             send(piece)
 
 
-def _forward(read, target):
-    """Write what is read, and close it at the end, as sshd does."""
+def _forward(piece, read, target):
+    """Write a piece and what is read then, and close it, as sshd does."""
     with contextlib.suppress(OSError), target:
-        for piece in iter(read, b''):
+        while piece:
             target.write(piece)
             target.flush()
+            piece = read()
 
 
 # A disk file of the fake host holds what the fake qemu-img says of it. If

@@ -55,9 +55,7 @@ class Guard:
         self.process = subprocess.Popen(
             [sys.executable, '-I', '-S', '-c', START, edit_script.__file__,
              str(host / 'state'), str(host / 'etc/tmpfiles.d/edit.conf')],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            # A traceback, where an order makes no sense.
-            stderr=subprocess.DEVNULL, text=True)
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.tell(**order)
 
     def tell(self, **order):
@@ -155,6 +153,36 @@ class EditScriptTest(base.TestCase):
         guard.process.wait()
         self.assert_as_before(restarts=2)
 
+    def change(self, **fields):
+        other = '[libvirt]\nimages_type = flat\n'
+        guard = self.hold(**fields)
+        self.assertEqual({'held': True},
+                         guard.ask(verb='change', content=other))
+        self.assertNotIn(CONTENT, (self.host / 'read').read_text())
+        self.assertIn(other, (self.host / 'read').read_text())
+        return guard
+
+    def test_change(self):
+        guard = self.change()
+        self.assertEqual({'undone': True}, guard.ask(verb='undo'))
+        guard.process.wait()
+        self.assert_as_before(restarts=3)
+
+    def test_change_in_place(self):
+        guard = self.change(**self.in_place())
+        guard.process.kill()
+        guard.process.wait()
+        self.assertEqual({'undone': True}, self.restore())
+        self.assert_as_before(restarts=3)
+
+    def test_change_that_does_not_start(self):
+        guard = self.hold(restart_seconds=5)
+        said = guard.ask(verb='change', content='bad = 1\n')
+        self.assertEqual(('started\nbad option\n', True),
+                         (said['log'], said['undone']))
+        guard.process.wait()
+        self.assert_as_before(restarts=3)
+
     def test_directory_that_is_somebody_elses(self):
         guard = self.hold()
         other = self.drop_in.with_name('other.conf')
@@ -189,11 +217,13 @@ class EditScriptTest(base.TestCase):
         self.assertEqual({'undone': True}, guard.ask(verb='undo'))
 
     def test_order_that_makes_no_sense(self):
-        guard = self.hold()
-        guard.process.stdin.write('what?\n')
-        guard.process.stdin.flush()
-        guard.process.wait()
-        self.assert_as_before(restarts=2)
+        for number, line in enumerate(('what?', '7', '{"verb": "change"}'),
+                                      start=1):
+            guard = self.hold()
+            guard.process.stdin.write(f'{line}\n')
+            guard.process.stdin.flush()
+            guard.process.wait()
+            self.assert_as_before(restarts=2 * number)
 
     def test_signals(self):
         guard = self.hold()
@@ -412,8 +442,9 @@ class FullDiskTest(base.TestCase):
             self.assertEqual([self.conf], list(self.host.iterdir()))
             self.assertEqual(BEFORE, self.conf.read_text())
             number += 1
-        # State (twice), what a boot is to do, that it is written, and it.
-        self.assertEqual(5, number)
+        # State (twice), what a boot is to do, state (that it is written, and
+        # what), and the file itself.
+        self.assertEqual(6, number)
 
     def test_drop_in(self):
         self.check(append=False)

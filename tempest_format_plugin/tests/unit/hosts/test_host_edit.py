@@ -94,6 +94,14 @@ class HostEditTest(base.TestCase):
         self.assertFalse(self.file.exists())
         self.wait_until_undone()
 
+    def test_change(self):
+        edit = self.hold()
+        edit.change({'libvirt': {'images_type': 'flat'}})
+        self.assertEqual('[libvirt]\nimages_type = flat\n',
+                         self.file.read_text())
+        edit.undo()
+        self.wait_until_undone()
+
     def test_in_place(self):
         self.file.parent.mkdir()
         self.file.write_text('[DEFAULT]\n')

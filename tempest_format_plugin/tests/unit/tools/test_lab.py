@@ -164,10 +164,12 @@ class MainTest(base.LabTestCase):
         lock.assert_called_once_with('2024.2')
 
     def test_test(self):
-        with mock.patch.object(scenarios, 'test') as test:
-            test.return_value = base.run(base.verdict(results.FIXED))
-            self.assertEqual(1, lab.main(['test', '--all', '--serial']))
-        self.assertEqual((['--serial'], True), test.call_args.args[1:])
+        for option, chosen in (('--all', 'all'),
+                               ('--reconfigure', 'reconfiguring')):
+            with mock.patch.object(scenarios, 'test') as test:
+                test.return_value = base.run(base.verdict(results.FIXED))
+                self.assertEqual(1, lab.main(['test', option, '--serial']))
+            self.assertEqual((['--serial'], chosen), test.call_args.args[1:])
 
     def test_status(self):
         self.assertEqual(1, lab.main(['status']))
@@ -214,7 +216,7 @@ class RunTest(base.LabTestCase):
         self.patch((self.lab, 'networks'), return_value=[])
 
     def run_lab(self):
-        return lab.run(self.lab, 'cloud', {}, ['--serial'], False)
+        return lab.run(self.lab, 'cloud', {}, ['--serial'], 'headline')
 
     def assertSteps(self, *names):
         self.assertEqual(list(names),
@@ -224,7 +226,7 @@ class RunTest(base.LabTestCase):
         self.assertIs(self.steps.test.return_value, self.run_lab())
         self.assertEqual(
             [mock.call.up('cloud', {}),
-             mock.call.test(self.lab, ['--serial'], False),
+             mock.call.test(self.lab, ['--serial'], 'headline'),
              mock.call.down()], self.steps.method_calls)
 
     def test_what_an_earlier_run_left(self):
@@ -277,7 +279,8 @@ class MatrixTest(base.LabTestCase):
 
     def test_as_expected(self):
         self.assertEqual(0, lab.main(['matrix']))
-        self.assertEqual([('current', [], False), ('2024.2', [], False)],
+        self.assertEqual([('current', [], 'headline'),
+                          ('2024.2', [], 'headline')],
                          self.ran)
         kept = self.kept()
         self.assertTrue(kept['as_expected'])

@@ -48,34 +48,43 @@ class ConcludeTest(base.LabTestCase):
 
 
 SCENARIOS = ['--regex', r'^tempest_format_plugin\.tests\.scenario\.']
-HEADLINE_SET = [*SCENARIOS, '--exclude-regex',
-                r'\[.*(\braw_disallowed\b|\bslow\b).*\]']
+HEADLINE_SET = [
+    *SCENARIOS, '--exclude-regex',
+    r'\[.*(\braw_disallowed\b|\breconfigure\b|\bslow\b).*\]']
+CHOICES = (scenarios.HEADLINE, scenarios.ALL, scenarios.RECONFIGURING)
 
 
 class SelectionTest(base.LabTestCase):
 
     def test_headline_set(self):
         self.assertEqual(HEADLINE_SET,
-                         scenarios.selection(['--serial'], False, {}))
+                         scenarios.selection(
+                             ['--serial'], scenarios.HEADLINE, {}))
 
     def test_full_set(self):
         self.assertEqual(
-            [*SCENARIOS, '--exclude-regex', r'\[.*(\braw_disallowed\b).*\]'],
-            scenarios.selection(['--serial'], True, {}))
+            [*SCENARIOS, '--exclude-regex',
+             r'\[.*(\braw_disallowed\b|\breconfigure\b).*\]'],
+            scenarios.selection(['--serial'], scenarios.ALL, {}))
+
+    def test_reconfiguring_set(self):
+        self.assertEqual(
+            [SCENARIOS[0], SCENARIOS[1] + r'.*\[.*\breconfigure\b'],
+            scenarios.selection([], scenarios.RECONFIGURING, {}))
 
     def test_cloud_that_takes_no_raw_images(self):
-        for full in (False, True):
+        for chosen in CHOICES:
             self.assertEqual(
                 [SCENARIOS[0],
                  SCENARIOS[1] + r'.*\[.*\braw_disallowed\b'],
-                scenarios.selection([], full,
+                scenarios.selection([], chosen,
                                     {'disk_formats': ['qcow2']}))
 
     def test_ones_own(self):
         for own in (['--regex', 'revert'], ['--regex=revert'], ['-rrevert'],
                     ['--smoke'], ['--load-list', 'x']):
-            for full in (False, True):
-                self.assertEqual([], scenarios.selection(own, full, {}))
+            for chosen in CHOICES:
+                self.assertEqual([], scenarios.selection(own, chosen, {}))
 
 
 class TestTest(base.LabTestCase):
