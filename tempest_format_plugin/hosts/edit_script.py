@@ -343,35 +343,43 @@ def restart_again(order):
 
 # Orders
 
-def orders(descriptor, lease):
-    """Yield the orders that come; None, and no more, once nobody orders.
+class Talk:
+    """The orders that come, and the answers.
 
-    :param lease: list of one number: seconds of silence that mean that
+    :param source: descriptor of what orders are read from
+    :param target: descriptor of what answers are written to
     """
-    text = b''
-    while True:
-        while b'\n' in text:
-            line, _, text = text.partition(b'\n')
-            try:
-                order = json.loads(line.decode())
-                order['verb']
-            except (ValueError, KeyError, TypeError):
-                # Nobody who knows what to order.
+
+    def __init__(self, source, target):
+        self.lease = COMMAND_SECONDS
+        self._target = target
+        self.orders = self._read(source)
+
+    def _read(self, source):
+        """Yield the orders; None, and no more, once nobody orders."""
+        text = b''
+        while True:
+            while b'\n' in text:
+                line, _, text = text.partition(b'\n')
+                try:
+                    order = json.loads(line.decode())
+                    order['verb']
+                except (ValueError, KeyError, TypeError):
+                    # Nobody who knows what to order.
+                    yield None
+                    return
+                yield order
+            ready, _, _ = select.select([source], [], [], self.lease)
+            piece = os.read(source, 65536) if ready else b''
+            if not piece:
                 yield None
                 return
-            yield order
-        ready, _, _ = select.select([descriptor], [], [], lease[0])
-        piece = os.read(descriptor, 65536) if ready else b''
-        if not piece:
-            yield None
-            return
-        text += piece
+            text += piece
 
-
-def answer(**words):
-    # Whoever asked may be gone.
-    with contextlib.suppress(OSError):
-        os.write(1, (json.dumps(words) + '\n').encode())
+    def answer(self, **words):
+        # Whoever asked may be gone.
+        with contextlib.suppress(OSError):
+            os.write(self._target, (json.dumps(words) + '\n').encode())
 
 
 def undo(edit, order):
@@ -382,50 +390,71 @@ def undo(edit, order):
         return {'error': str(error), 'undone': False, 'log': log_tail(order)}
 
 
-def hold(edit, order, following):
+def hold(edit, order, talk):
     left = edit.state()
     if left is not None:
         found = undo(edit, left)
         if 'error' in found:
-            return answer(**found)
+            return talk.answer(**found)
     try:
         edit.apply(order)
-        answer(held=True)
-        for one in following:
+        talk.answer(held=True)
+        for one in talk.orders:
             if one is None or one['verb'] == 'undo':
                 break
             if one['verb'] == 'change':
                 edit.change(one['content'])
-                answer(held=True)
+                talk.answer(held=True)
             elif one['verb'] == 'state':
-                answer(running=run(order['running'])[0] == 0,
-                       log=log_tail(order))
+                talk.answer(running=run(order['running'])[0] == 0,
+                            log=log_tail(order))
     except (EditError, OSError, KeyError) as error:
         log = log_tail(order)
         found = undo(edit, order)
         text = str(error)
         if 'error' in found:
             text += '; and that could not be undone: ' + found['error']
-        answer(error=text, log=log, undone='error' not in found)
+        talk.answer(error=text, log=log, undone='error' not in found)
     else:
-        answer(**undo(edit, order))
+        talk.answer(**undo(edit, order))
 
 
-def obey(edit, order, following):
+def obey(edit, order, talk):
     free = edit.lock()
     state = edit.state()
     if order['verb'] == 'list':
-        return answer(edit=state and {
+        talk.answer(edit=state and {
             'holder': state['holder'], 'since': state['since'],
             'file': state['file'], 'held': not free})
-    if not free:
-        return answer(refused='{} holds an edit of {} since {} UTC'.format(
+    elif not free:
+        talk.answer(refused='{} holds an edit of {} since {} UTC'.format(
             state['holder'], state['file'], time.strftime(
                 '%Y-%m-%d %H:%M:%S', time.gmtime(state['since'])))
             if state else 'an edit is being made or undone')
-    if order['verb'] == 'restore':
-        return answer(**(undo(edit, state) if state else {'undone': False}))
-    return hold(edit, order, following)
+    elif order['verb'] == 'restore':
+        talk.answer(**(undo(edit, state) if state else {'undone': False}))
+    else:
+        hold(edit, order, talk)
+
+
+def work(directory, boot_file, source, target):
+    """Take the first order and carry it out.
+
+    :param directory, boot_file: see STATE_DIR and BOOT_FILE
+    :param source, target: see Talk
+    """
+    talk = Talk(source, target)
+    order = next(talk.orders)
+    if order is None:
+        return
+    talk.lease = order.get('lease', COMMAND_SECONDS)
+    edit = Edit(directory, boot_file)
+    try:
+        obey(edit, order, talk)
+    except OSError as error:
+        talk.answer(error=str(error), undone=True, log='')
+    finally:
+        edit.unlock()
 
 
 def main(directory=STATE_DIR, boot_file=BOOT_FILE):
@@ -433,19 +462,7 @@ def main(directory=STATE_DIR, boot_file=BOOT_FILE):
     # ignored: a service that the restart starts would inherit that.
     for name in ('SIGHUP', 'SIGINT', 'SIGTERM', 'SIGPIPE'):
         signal.signal(getattr(signal, name), lambda *ignored: None)
-    lease = [COMMAND_SECONDS]
-    following = orders(0, lease)
-    order = next(following)
-    if order is None:
-        return
-    lease[0] = order.get('lease', COMMAND_SECONDS)
-    edit = Edit(directory, boot_file)
-    try:
-        obey(edit, order, following)
-    except OSError as error:
-        answer(error=str(error), undone=True, log='')
-    finally:
-        edit.unlock()
+    work(directory, boot_file, 0, 1)
 
 
 if __name__ == '__main__':

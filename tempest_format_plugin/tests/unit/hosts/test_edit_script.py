@@ -18,6 +18,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import threading
 import time
 from unittest import mock
 
@@ -49,21 +50,17 @@ CONTENT = '[libvirt]\nimages_type = raw\n'
 
 
 class Guard:
-    """The script at work."""
+    """The script at work, talked to.
 
-    def __init__(self, host, order):
-        self.process = subprocess.Popen(
-            [sys.executable, '-I', '-S', '-c', START, edit_script.__file__,
-             str(host / 'state'), str(host / 'etc/tmpfiles.d/edit.conf')],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.tell(**order)
+    :ivar source, target: files, of its answers and of orders to it
+    """
 
     def tell(self, **order):
-        self.process.stdin.write(json.dumps(order) + '\n')
-        self.process.stdin.flush()
+        self.target.write(json.dumps(order) + '\n')
+        self.target.flush()
 
     def hear(self):
-        line = self.process.stdout.readline()
+        line = self.source.readline()
         return json.loads(line) if line else None
 
     def ask(self, **order):
@@ -71,9 +68,42 @@ class Guard:
         return self.hear()
 
     def close(self):
-        with contextlib.suppress(BrokenPipeError):
-            self.process.stdin.close()
-        self.process.stdout.close()
+        for file in (self.target, self.source):
+            # Nobody may read it any more.
+            with contextlib.suppress(BrokenPipeError):
+                file.close()
+        self.wait()
+
+
+class GuardThread(Guard):
+    """Here, where coverage sees it."""
+
+    def __init__(self, state_dir, boot_file):
+        source, write = os.pipe()
+        read, target = os.pipe()
+        self.source, self.target = open(read), open(write, 'w')
+
+        def work():
+            with open(source), open(target, 'w'):
+                edit_script.work(state_dir, boot_file, source, target)
+        self._thread = threading.Thread(target=work, daemon=True)
+        self._thread.start()
+
+    def wait(self):
+        self._thread.join()
+
+
+class GuardProcess(Guard):
+    """As on a host, to be killed."""
+
+    def __init__(self, *paths):
+        self.process = subprocess.Popen(
+            [sys.executable, '-I', '-S', '-c', START, edit_script.__file__,
+             *paths], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True)
+        self.source, self.target = self.process.stdout, self.process.stdin
+
+    def wait(self):
         self.process.wait()
 
 
@@ -109,13 +139,18 @@ class EditScriptTest(base.TestCase):
                 'running': ['test', '-e', str(self.host / 'runs')],
                 'log': ['tail', '-n', '2', str(self.host / 'log')]} | fields
 
-    def start(self, **fields):
-        guard = Guard(self.host, self.order(**fields))
+    def talk(self, guard_type, order):
+        guard = guard_type(str(self.host / 'state'),
+                           str(self.host / 'etc/tmpfiles.d/edit.conf'))
         self.addCleanup(guard.close)
+        guard.tell(**order)
         return guard
 
-    def hold(self, **fields):
-        guard = self.start(**fields)
+    def start(self, guard_type=GuardThread, **fields):
+        return self.talk(guard_type, self.order(**fields))
+
+    def hold(self, guard_type=GuardThread, **fields):
+        guard = self.start(guard_type, **fields)
         self.assertEqual({'held': True}, guard.hear())
         return guard
 
@@ -141,7 +176,7 @@ class EditScriptTest(base.TestCase):
         self.assertEqual(CONTENT, self.drop_in.read_text())
         self.assertEqual(BEFORE, self.conf.read_text())
         self.assertEqual({'undone': True}, guard.ask(verb='undo'))
-        guard.process.wait()
+        guard.wait()
         self.assert_as_before(restarts=2)
 
     def test_in_place(self):
@@ -150,7 +185,7 @@ class EditScriptTest(base.TestCase):
         self.assertEqual(f'{BEFORE}\n{CONTENT}', self.conf.read_text())
         self.assertEqual(0o640, self.conf.stat().st_mode & 0o777)
         self.assertEqual({'undone': True}, guard.ask(verb='undo'))
-        guard.process.wait()
+        guard.wait()
         self.assert_as_before(restarts=2)
 
     def change(self, **fields):
@@ -165,13 +200,13 @@ class EditScriptTest(base.TestCase):
     def test_change(self):
         guard = self.change()
         self.assertEqual({'undone': True}, guard.ask(verb='undo'))
-        guard.process.wait()
+        guard.wait()
         self.assert_as_before(restarts=3)
 
     def test_change_in_place(self):
-        guard = self.change(**self.in_place())
+        guard = self.change(guard_type=GuardProcess, **self.in_place())
         guard.process.kill()
-        guard.process.wait()
+        guard.wait()
         self.assertEqual({'undone': True}, self.restore())
         self.assert_as_before(restarts=3)
 
@@ -180,7 +215,7 @@ class EditScriptTest(base.TestCase):
         said = guard.ask(verb='change', content='bad = 1\n')
         self.assertEqual(('started\nbad option\n', True),
                          (said['log'], said['undone']))
-        guard.process.wait()
+        guard.wait()
         self.assert_as_before(restarts=3)
 
     def test_directory_that_is_somebody_elses(self):
@@ -205,7 +240,7 @@ class EditScriptTest(base.TestCase):
 
     def test_end_of_the_lease(self):
         guard = self.hold(lease=0.2)
-        guard.process.wait()
+        guard.wait()
         self.assert_as_before(restarts=2)
 
     def test_lease_that_is_renewed(self):
@@ -220,13 +255,13 @@ class EditScriptTest(base.TestCase):
         for number, line in enumerate(('what?', '7', '{"verb": "change"}'),
                                       start=1):
             guard = self.hold()
-            guard.process.stdin.write(f'{line}\n')
-            guard.process.stdin.flush()
-            guard.process.wait()
+            guard.target.write(f'{line}\n')
+            guard.target.flush()
+            guard.wait()
             self.assert_as_before(restarts=2 * number)
 
     def test_signals(self):
-        guard = self.hold()
+        guard = self.hold(GuardProcess)
         for name in ('SIGHUP', 'SIGINT', 'SIGTERM', 'SIGPIPE'):
             guard.process.send_signal(getattr(signal, name))
         self.assertEqual({'running': True, 'log': 'started\n'},
@@ -235,7 +270,7 @@ class EditScriptTest(base.TestCase):
 
     def test_service_does_not_inherit_how_signals_are_taken(self):
         seen = self.host / 'signals'
-        self.hold(restart=['/bin/sh', '-c', RESTART + (
+        self.hold(GuardProcess, restart=['/bin/sh', '-c', RESTART + (
             f'grep SigIgn /proc/$$/status > {seen}'), str(self.host)])
         ignored = int(seen.read_text().split()[1], 16)
         for name in ('SIGHUP', 'SIGINT', 'SIGTERM', 'SIGPIPE'):
@@ -247,7 +282,7 @@ class EditScriptTest(base.TestCase):
         self.assertIn('5 s after /bin/sh', said['error'])
         self.assertEqual(('started\nbad option\n', True),
                          (said['log'], said['undone']))
-        guard.process.wait()
+        guard.wait()
         self.assert_as_before(restarts=2)
 
     def test_service_that_dies_later(self):
@@ -261,7 +296,7 @@ class EditScriptTest(base.TestCase):
         self.assertIn('false ended with exit status 1', said['error'])
         self.assertIn('and that could not be undone', said['error'])
         self.assertFalse(said['undone'])
-        guard.process.wait()
+        guard.wait()
         # The file is as before; that nothing was restarted is not forgotten.
         self.assertFalse(self.drop_in.exists())
         self.assertEqual('me', self.list()['holder'])
@@ -283,22 +318,20 @@ class EditScriptTest(base.TestCase):
         said = guard.hear()
         self.assertEqual((f'{self.drop_in} is there already', True),
                          (said['error'], said['undone']))
-        guard.process.wait()
+        guard.wait()
         self.assertEqual(self.before, self.look())
         self.assertFalse((self.host / 'log').exists())
 
     def list(self):
-        guard = Guard(self.host, {'verb': 'list'})
-        self.addCleanup(guard.close)
+        guard = self.talk(GuardThread, {'verb': 'list'})
         found = guard.hear()['edit']
-        guard.process.wait()
+        guard.wait()
         return found
 
     def restore(self):
-        guard = Guard(self.host, {'verb': 'restore'})
-        self.addCleanup(guard.close)
+        guard = self.talk(GuardThread, {'verb': 'restore'})
         said = guard.hear()
-        guard.process.wait()
+        guard.wait()
         return said
 
     def test_second_holder(self):
@@ -329,9 +362,9 @@ class EditScriptTest(base.TestCase):
         self.assert_held()
 
     def killed(self, **fields):
-        guard = self.hold(**fields)
+        guard = self.hold(GuardProcess, **fields)
         guard.process.kill()
-        guard.process.wait()
+        guard.wait()
         self.assert_held()
 
     def test_guard_that_was_killed(self):
@@ -363,7 +396,7 @@ class EditScriptTest(base.TestCase):
         self.assertEqual('you', self.list()['holder'])
         self.assertFalse(self.drop_in.exists())
         self.assertEqual({'undone': True}, guard.ask(verb='undo'))
-        guard.process.wait()
+        guard.wait()
         self.assert_as_before(restarts=4)
 
     def test_file_that_somebody_else_has_changed(self):
