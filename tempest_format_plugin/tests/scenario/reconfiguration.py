@@ -123,10 +123,13 @@ class ReconfigureScenarioTest(base.FormatScenarioTest):
         # The last of the process that is gone.
         reported = self._reported(host)
 
+        def dead():
+            return edit is not None and not edit.state()[0]
+
         def reports():
-            return self._reported(host) not in (None, reported)
+            return dead() or self._reported(host) not in (None, reported)
         timeout = CONF.disk_format.compute_ready_timeout
-        if (test_utils.call_until_true(reports, timeout, 1)
+        if (test_utils.call_until_true(reports, timeout, 1) and not dead()
                 and test_utils.call_until_true(
                     lambda: self._answers(host), timeout, 1)):
             return

@@ -112,6 +112,14 @@ class ReconfigurationTest(base.ScenarioTestCase):
             self.assertIn('its log ends with: the log', str(error))
             self.edit.undo.assert_called_once_with()
 
+    def test_dies(self):
+        self.edit.state.side_effect = [(True, ''), (False, ''),
+                                       *[(False, 'bad option')] * 2]
+        error = self.assertRaises(reconfiguration.ComputeNotReady, self.set)
+        self.assertIn('its log ends with: bad option', str(error))
+        self.assertLess(self.clock.now, 5)
+        self.edit.undo.assert_called_once_with()
+
     def test_does_not_come_back_with_its_own_options(self):
         self.set()
         self.reports('1')
