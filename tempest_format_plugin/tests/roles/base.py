@@ -172,6 +172,8 @@ class RolesTestCase(testtools.TestCase):
         upper = cls.dir / 'nodes' / host / 'upper'
         for path in ('etc/ssh', 'etc/supervisor.d', 'root/.ssh'):
             (upper / path).mkdir(parents=True)
+        # Nothing takes the place of this machine's files.
+        (cls.dir / 'over').mkdir(exist_ok=True)
         cls._make_key(upper / 'etc/ssh/lab_host_ed25519')
         public = (upper / 'etc/ssh/lab_host_ed25519.pub').read_text()
         with open(cls.dir / 'known_hosts', 'a') as known_hosts:
@@ -185,7 +187,8 @@ class RolesTestCase(testtools.TestCase):
             'DIR': cls.dir / 'nodes' / host,
             'ADDRESS': f'{ADDRESSES[host]}/24', 'BRIDGE_NODE': 'controller',
             'READ_ONLY': f'{sys.prefix}:{cls.dir}/shared',
-            'EXPORT': f'{cls.dir}/export:/srv/shared',
+            'SHARED': f'{cls.dir}/export:/srv/shared',
+            'OVER': cls.dir / 'over',
             'SUPERVISORD': BIN / 'supervisord', 'HIDE_KVM': 'yes'})
 
     @classmethod
