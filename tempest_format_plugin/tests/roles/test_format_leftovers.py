@@ -67,6 +67,7 @@ class LeftoversTest(base.RolesTestCase):
             'OS_CLOUD': 'devstack-admin', 'PYTHONPATH': '/srv/stub'},
         'format_leftovers_virsh_command': [
             'virsh', '--readonly', '--connect', 'test:///srv/domains.xml'],
+        'format_leftovers_mount_dirs': [f'{DATA}/nova/mnt'],
         'format_leftovers_timeout': 1}
 
     @classmethod
