@@ -61,6 +61,8 @@ class TestEditFaults(reconfiguration.ReconfigureScenarioTest):
         super().setUp()
         self.name = cloud.hosts_of_backend(cloud.ANY)[0]
         self.host = cloud.compute_hosts().get(self.name)
+        # Whatever a test that fails has left is over before the next one.
+        self.addCleanup(self.wait_until_free)
         self.before = self.look()
         self.address = self.shown_address()
 
@@ -177,6 +179,12 @@ class TestEditFaults(reconfiguration.ReconfigureScenarioTest):
             lambda in_time: f'compute host {self.name}: expected {file} '
             f'{"to be gone" if gone else "to be there"} {in_time}')
 
+    def wait_until_free(self):
+        self.wait_until(
+            lambda: host_edit.find(self.host) is None,
+            lambda in_time: f'compute host {self.name}: expected no edit to '
+            f'be left {in_time}, there is {host_edit.find(self.host)}')
+
     def shown_address(self):
         """Return the address that nova-compute has told nova of."""
         addresses = {
@@ -206,9 +214,9 @@ class TestEditFaults(reconfiguration.ReconfigureScenarioTest):
         self.run_as_root(
             f'''links=$(ip -br link show up | sed -n '/^lo /d; s/[@ ].*//p')
             setsid sh -c "sleep 1
-                for link in $links; do ip link set $link down; done
+                for link in $links; do ip link set \\$link down; done
                 sleep {seconds}
-                for link in $links; do ip link set $link up; done
+                for link in $links; do ip link set \\$link up; done
             " > /dev/null 2>&1 < /dev/null &''')
 
     def fill(self, directory):
