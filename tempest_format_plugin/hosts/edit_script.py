@@ -172,6 +172,20 @@ def restart(order):
         time.sleep(PAUSE)
 
 
+def restart_again(order):
+    """Restart the service, if need be several times.
+
+    :raises EditError: it doesn't run
+    """
+    for attempt in range(ATTEMPTS):
+        try:
+            return restart(order)
+        except EditError:
+            if attempt == ATTEMPTS - 1:
+                raise
+            time.sleep(PAUSE)
+
+
 def log_tail(order):
     return run(order['log'])[1][-LOG_CHARACTERS:]
 
@@ -325,20 +339,6 @@ class Edit:
                       'R! ' + self.directory]
         return '# Ends an edit of tempest-format-plugin.\n{}\n'.format(
             '\n'.join(undone))
-
-
-def restart_again(order):
-    """Restart the service, if need be several times.
-
-    :raises EditError: it doesn't run
-    """
-    for attempt in range(ATTEMPTS):
-        try:
-            return restart(order)
-        except EditError:
-            if attempt == ATTEMPTS - 1:
-                raise
-            time.sleep(PAUSE)
 
 
 # Orders

@@ -143,8 +143,7 @@ class Connection:
             channel.exec_command(command)
         except _DROPPED as error:
             _close(channel)
-            raise self._error(f'{self.endpoint} did not take the command '
-                              f'{command} ({_reason(error)})') from error
+            raise self._not_taken(command, error) from error
         return Session(self.endpoint, command, channel)
 
     def close(self):
@@ -168,9 +167,7 @@ class Connection:
             stdout, stderr, exit_status = _exchange(channel, command, stdin)
         except _DROPPED as error:
             if not expired.is_set():
-                raise self._error(
-                    f'{self.endpoint} did not take the command {command} '
-                    f'({_reason(error)})') from error
+                raise self._not_taken(command, error) from error
         finally:
             timer.cancel()
         if expired.is_set():
@@ -182,6 +179,10 @@ class Connection:
                               f'while {command} was running')
         return Completed(self.endpoint.host, command, exit_status, stdout,
                          stderr)
+
+    def _not_taken(self, command, error):
+        return self._error(f'{self.endpoint} did not take the command '
+                           f'{command} ({_reason(error)})')
 
     def _error(self, problem, option=None):
         return exceptions.HostAccessError(self.endpoint.host, problem, option)

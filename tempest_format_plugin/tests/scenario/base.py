@@ -57,6 +57,8 @@ class FormatScenarioTest(servers.ServerVerbs):
     needed_features = ()
     # Compute hosts that they need, by image backend.
     needed_hosts = {}
+    # What they damage on a compute host, as a sentence; None: nothing.
+    damage = None
     # What they do to the cloud, of config.SAFETY_LEVELS.
     safety_level = format_config.OPERATIONS
 
@@ -84,6 +86,9 @@ class FormatScenarioTest(servers.ServerVerbs):
                 f'[disk_format] safety_level is {allowed}')
         for backend, count in cls.needed_hosts.items():
             cls.hosts_of(backend, count)
+        if cls.damage and not CONF.disk_format.allow_sabotage:
+            raise cls.skipException(
+                f'{cls.damage}: [disk_format] allow_sabotage is false')
 
     @classmethod
     def setup_credentials(cls):

@@ -106,13 +106,9 @@ class ReconfigureScenarioTest(base.FormatScenarioTest):
 
         A service may be up that can't be reached yet.
         """
-        client = self.os_admin.hypervisor_client
-        for hypervisor in client.list_hypervisors(
-                detail=True)['hypervisors']:
-            if hypervisor['service']['host'] == host:
-                return bool(client.show_hypervisor_uptime(hypervisor['id'])[
-                    'hypervisor']['uptime'])
-        return False
+        hypervisor = self.os_admin.hypervisor_client.show_hypervisor_uptime(
+            self.hypervisor_of(host)['id'])['hypervisor']
+        return bool(hypervisor['uptime'])
 
     def _wait_until_ready(self, host, edit=None):
         """Wait until nova-compute, which was restarted, reports and answers.

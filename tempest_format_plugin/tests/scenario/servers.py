@@ -279,6 +279,16 @@ class ServerVerbs(manager.ScenarioTest):
         server = self.admin_servers.show_server(server_id)['server']
         return server['OS-EXT-SRV-ATTR:host']
 
+    def hypervisor_of(self, host):
+        """Return the details of a compute host's hypervisor."""
+        hypervisors = {
+            hypervisor['service']['host']: hypervisor for hypervisor in
+            self.os_admin.hypervisor_client.list_hypervisors(
+                detail=True)['hypervisors']}
+        self.assertIn(host, hypervisors, '[disk_format] compute_backends '
+                      'names a host that nova has no hypervisor of')
+        return hypervisors[host]
+
     def domain_name(self, server_id):
         """Return the name of a server's domain, such as instance-0000001a."""
         server = self.admin_servers.show_server(server_id)['server']
@@ -419,13 +429,7 @@ class ServerVerbs(manager.ScenarioTest):
         self.addCleanup(self.os_admin.placement_client.delete_trait, trait)
         # A hypervisor's id is that of its resource provider (microversion
         # 2.53); the provider's name is the node's, not always the host's.
-        hypervisors = self.os_admin.hypervisor_client.list_hypervisors(
-            detail=True)['hypervisors']
-        ids = {hypervisor['service']['host']: hypervisor['id']
-               for hypervisor in hypervisors}
-        self.assertIn(host, ids, '[disk_format] compute_backends names a host '
-                      'that nova has no hypervisor of')
-        provider_id = ids[host]
+        provider_id = self.hypervisor_of(host)['id']
         self.addCleanup(self._update_traits, provider_id,
                         lambda traits: traits - {trait})
         self._update_traits(provider_id, lambda traits: traits | {trait})

@@ -13,14 +13,11 @@
 import contextlib
 
 from tempest.common import utils
-from tempest import config
 from tempest.lib import decorators
 
 from tempest_format_plugin import cloud
 from tempest_format_plugin.formats import models
 from tempest_format_plugin.tests.scenario import base
-
-CONF = config.CONF
 
 DISK_INFO = models.DISK_INFO
 FILE = models.FILE
@@ -32,14 +29,7 @@ class TestObservation(base.FormatScenarioTest):
     """The observation itself: a disagreement that was made by hand is seen."""
 
     needed_hosts = {'qcow2': 1}
-
-    @classmethod
-    def skip_checks(cls):
-        super().skip_checks()
-        if not CONF.disk_format.allow_sabotage:
-            raise cls.skipException(
-                'It edits files of its server on a compute host: '
-                '[disk_format] allow_sabotage is false')
+    damage = 'It edits files of its server on a compute host'
 
     @decorators.idempotent_id('9b376ac7-709e-4681-9a11-0461f5f5b821')
     @utils.services('compute', 'image')

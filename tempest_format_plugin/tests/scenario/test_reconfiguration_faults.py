@@ -16,7 +16,6 @@ import subprocess
 import sys
 
 from tempest.common import utils
-from tempest import config
 from tempest.lib.common.utils import test_utils
 from tempest.lib import decorators
 
@@ -26,8 +25,6 @@ from tempest_format_plugin.hosts import exceptions
 from tempest_format_plugin.hosts import host_edit
 from tempest_format_plugin.tests.scenario import edit_runner
 from tempest_format_plugin.tests.scenario import reconfiguration
-
-CONF = config.CONF
 
 # Of the documentation's networks (RFC 5737): nova shows what nova-compute has
 # there, and nothing that these tests do goes by it.
@@ -48,14 +45,7 @@ class TestEditFaults(reconfiguration.ReconfigureScenarioTest):
     """
 
     needed_hosts = {cloud.ANY: 1}
-
-    @classmethod
-    def skip_checks(cls):
-        super().skip_checks()
-        if not CONF.disk_format.allow_sabotage:
-            raise cls.skipException(
-                'It cuts the network of a compute host and fills its disk: '
-                '[disk_format] allow_sabotage is false')
+    damage = 'It cuts the network of a compute host and fills its disk'
 
     def setUp(self):
         super().setUp()
@@ -187,11 +177,7 @@ class TestEditFaults(reconfiguration.ReconfigureScenarioTest):
 
     def shown_address(self):
         """Return the address that nova-compute has told nova of."""
-        addresses = {
-            one['service']['host']: one['host_ip'] for one in
-            self.os_admin.hypervisor_client.list_hypervisors(
-                detail=True)['hypervisors']}
-        return addresses[self.name]
+        return self.hypervisor_of(self.name)['host_ip']
 
     def expect_as_before(self):
         """Expect the host to be as it was, within a minute."""

@@ -155,3 +155,10 @@ class ReconfigurationTest(base.ScenarioTestCase):
                       'safety_level is operations', str(error))
         self.conf.set(safety_level='reconfigure')
         scenario.skip_checks()
+        scenario.damage = 'It fills a disk'
+        error = self.assertRaises(scenario.skipException,
+                                  scenario.skip_checks)
+        self.assertEqual('It fills a disk: [disk_format] allow_sabotage is '
+                         'false', str(error))
+        self.conf.set(allow_sabotage=True)
+        scenario.skip_checks()
