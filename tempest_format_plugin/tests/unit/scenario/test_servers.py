@@ -301,6 +301,9 @@ class TraitsTest(base.ScenarioTestCase):
         self.update.assert_called_once_with(
             'provider-2', resource_provider_generation=0,
             traits=sorted(['HW_CPU', 'CUSTOM_0', trait]))
+        # Without a body: see there.
+        self.admin.placement_client.put.assert_called_once_with(
+            f'/traits/{trait}', body=None)
 
     def test_mark_goes_before_its_trait(self):
         self.client.list_resource_provider_traits.side_effect = None
