@@ -10,15 +10,15 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Create the image, the flavors and the volume type that are missing.
+"""Create the images, the flavors and the volume type that are missing.
 
 Reads the cloud from OS_* variables and from standard input a JSON object
-{"image": {"name", "file", "disk_format"},
+{"images": [{"name", "file", "disk_format"}],
  "flavors": [{"name", "ram", "vcpus", "disk"}],
  "volume_type": name, which is also its volume_backend_name}.
 Waits until cinder's volume service has reported, for up to a minute: before
 it has, no volume can be made. Prints a JSON object with the ids:
-{"image": id, "flavors": [id, id], "made": [names]}.
+{"images": [id, ...], "flavors": [id, id], "made": [names]}.
 """
 
 import json
@@ -30,13 +30,16 @@ import openstack
 wanted = json.load(sys.stdin)
 cloud = openstack.connect()
 made = []
-image = cloud.image.find_image(wanted['image']['name'])
-if image is None:
-    image = cloud.image.create_image(
-        name=wanted['image']['name'], filename=wanted['image']['file'],
-        disk_format=wanted['image']['disk_format'], container_format='bare',
-        visibility='public', wait=True, validate_checksum=False)
-    made.append(image.name)
+images = []
+for image in wanted['images']:
+    existing = cloud.image.find_image(image['name'])
+    if existing is None:
+        existing = cloud.image.create_image(
+            name=image['name'], filename=image['file'],
+            disk_format=image['disk_format'], container_format='bare',
+            visibility='public', wait=True, validate_checksum=False)
+        made.append(image['name'])
+    images.append(existing.id)
 existing = {flavor.name: flavor for flavor in cloud.compute.flavors()}
 flavors = []
 for flavor in wanted['flavors']:
@@ -56,4 +59,4 @@ while not any(service.state == 'up' for service in
         sys.exit('cinder-volume has not reported within 60 s: see '
                  '/var/log/cinder-volume.log on the control node')
     time.sleep(1)
-json.dump({'image': image.id, 'flavors': flavors, 'made': made}, sys.stdout)
+json.dump({'images': images, 'flavors': flavors, 'made': made}, sys.stdout)
