@@ -96,6 +96,13 @@ safety_options = (
              'is restarted there several times, and what anybody does to '
              'these servers meanwhile is done under the changed options. '
              'False: such a test fails before it changes anything.'),
+    cfg.BoolOpt(
+        'resize_to_same_host',
+        default=False,
+        help='Whether a server may be resized on the host that it is on: '
+             '[DEFAULT] allow_resize_to_same_host in the nova.conf of '
+             'nova-api and of the compute hosts. False: tests that do so are '
+             'skipped.'),
     cfg.IntOpt(
         'compute_ready_timeout',
         default=120, min=1,

@@ -14,6 +14,7 @@
 
 import json
 import os.path
+import shlex
 import time
 
 from oslo_log import log
@@ -149,19 +150,25 @@ class FormatScenarioTest(servers.ServerVerbs):
         if disagreements and self.volumes_of(server_id):
             test_utils.call_until_true(
                 settled, CONF.disk_format.settle_timeout, 1)
-        self._step += 1
         text = table.render(server, disagreements)
         guest = self.followed[server_id].guest
         if guest is not None:
             text += (f'\nThe guest has booted this root disk '
                      f'{guest.counter} times, now as {guest.boot_id}.')
         self.followed[server_id].observed = server
-        LOG.info('%s:\n%s', when, text)
-        self.addDetail(f'{self._step}-{when}.txt', content.text_content(text))
-        self.addDetail(
-            f'{self._step}-{when}.json',
-            content.json_content(models.as_dict(server)))
+        self.keep_table(when, text, models.as_dict(server))
         return server, disagreements
+
+    def keep_table(self, when, text, data):
+        """Keep a table as evidence: it becomes part of the report.
+
+        :param when: the moment, which it is called after
+        :param data: the same, as JSON has it
+        """
+        LOG.info('%s:\n%s', when, text)
+        self._step += 1
+        self.addDetail(f'{self._step}-{when}.txt', content.text_content(text))
+        self.addDetail(f'{self._step}-{when}.json', content.json_content(data))
 
     def _read(self, server_id):
         """Return the ServerObservation of a server as it is now."""
@@ -174,6 +181,23 @@ class FormatScenarioTest(servers.ServerVerbs):
             server = server.with_attachments(
                 self._attachments(server_id, host))
         return server
+
+    def left_on(self, host, server_id):
+        """Return what a host has of a server that isn't on it.
+
+        nova takes some seconds to clean up behind a server that has left.
+
+        :param host: a ComputeHost
+        :returns: formats.models.ServerObservation
+        """
+        seen = [host.observe(server_id)]
+
+        def clean():
+            seen.append(host.observe(server_id))
+            return (seen[-1].state == models.ABSENT
+                    and not seen[-1].observations)
+        test_utils.call_until_true(clean, CONF.disk_format.settle_timeout, 1)
+        return seen[-1]
 
     def _attachments(self, server_id, host):
         """Return the Observations of both views of a server's attachments.
@@ -197,6 +221,23 @@ class FormatScenarioTest(servers.ServerVerbs):
                     attachment.parse(listed, source=models.ATTACHMENT_LIST,
                                      host=host)]
         return tuple(filter(None, found))
+
+    def clear_in_the_end(self, host):
+        """Remove from a host what nova leaves of the test's servers there.
+
+        Of a server whose cold migration failed on the target, nova deletes
+        nothing on the source, not even with the server. Only where tests may
+        edit files of hosts. Call it before the servers are made.
+        """
+        if CONF.disk_format.allow_sabotage:
+            self.addCleanup(self._clear, cloud.compute_hosts().get(host))
+
+    def _clear(self, host):
+        for server in self.followed:
+            directory = host.profile.instance_dir(server)
+            host.root_shell(
+                f'{shlex.join(host.profile.virsh)} undefine {server} '
+                f'< /dev/null\nrm -rf {directory} {directory}_resize\n')
 
     # Expecting
 
@@ -325,8 +366,9 @@ class FormatScenarioTest(servers.ServerVerbs):
                     server.host, f'expected {disk} of server '
                     f'{server.server_id} in {directory}, the domain XML has '
                     f'{xml.path}', 'instances_path')
-            if followed.guest is not None and disk not in (
-                    servers.CONFIG_DRIVE, *followed.hot_plugged):
+            if (followed.guest is not None
+                    and not models.is_config_drive(disk)
+                    and disk not in followed.hot_plugged):
                 self.assertIsNotNone(
                     server.of(disk, models.GUEST),
                     f'the guest of server {server.server_id} told of its '

@@ -22,7 +22,6 @@ from tempest.lib import exceptions as lib_exc
 from tempest.scenario import manager
 
 from tempest_format_plugin.formats import bugs
-from tempest_format_plugin.formats import glance_image
 from tempest_format_plugin.formats import models
 from tempest_format_plugin.guests import boot
 from tempest_format_plugin.tests.scenario import verdicts
@@ -33,6 +32,8 @@ LOG = log.getLogger(__name__)
 CONFIG_DRIVE = 'disk.config'
 # Of a server that boots from an image, with the flavor that we make.
 LOCAL_DISKS = ('disk', 'disk.eph0', 'disk.swap', CONFIG_DRIVE)
+# Of the same server while it is rescued: the others are not attached then.
+RESCUE_DISKS = ('disk.rescue', 'disk', f'{CONFIG_DRIVE}.rescue')
 
 
 @dataclasses.dataclass
@@ -45,7 +46,10 @@ class Followed:
     :ivar console: its text before the operation that should make the guest
         boot
     :ivar booted: the guests.boot.Boot after that, None while nobody has waited
-    :ivar previous: the one before
+    :ivar previous: the one before; None where no boot of the same root disk
+        came before
+    :ivar set_aside: the last one of the server's own root disk while it is
+        rescued
     :ivar outcome: what waiting for it came to, of formats.bugs; None while
         nobody has waited
     :ivar refusal: why nova could not start it, where the outcome is REFUSED
@@ -60,6 +64,7 @@ class Followed:
     console: str = ''
     booted: boot.Boot | None = None
     previous: boot.Boot | None = None
+    set_aside: boot.Boot | None = None
     outcome: str | None = None
     refusal: str = ''
     observed: models.ServerObservation | None = None
@@ -155,28 +160,6 @@ class ServerVerbs(manager.ScenarioTest):
         self._wait_for_deletion(server_id)
         del self.followed[server_id]
 
-    def snapshot_server(self, server_id):
-        """Make an image of a server with a local root disk.
-
-        :returns: a formats.glance_image.Image, once it is active
-        """
-        LOG.info('Making an image of server %s', server_id)
-        client = self.os_admin.image_client_v2
-        name = data_utils.rand_name(type(self).__name__)
-        image_id = self.os_admin.compute_images_client.create_image(
-            server_id, name=name)['image_id']
-        self.addCleanup(test_utils.call_and_ignore_notfound_exc,
-                        client.delete_image, image_id)
-        seen = []
-
-        def active():
-            seen.append(glance_image.parse(client.show_image(image_id)))
-            return seen[-1].status == 'active'
-        self.wait_until(active, lambda in_time: (
-            f'image {image_id} of server {server_id}: expected to be active '
-            f'{in_time}, it is {seen[-1].status}'))
-        return seen[-1]
-
     # Moving servers
 
     def cold_migrate(self, server_id, host):
@@ -259,18 +242,65 @@ class ServerVerbs(manager.ScenarioTest):
         self.admin_servers.rebuild_server(server_id, CONF.compute.image_ref)
         self.wait_for_status(server_id, 'SHUTOFF')
 
+    def rescue_server(self, server_id, image):
+        """Rescue a server: it boots from a disk made of an image.
+
+        Its own root disk is attached beside that one.
+
+        :param image: id
+        """
+        LOG.info('Rescuing server %s with image %s', server_id, image)
+        self.expect_new_boot(server_id)
+        followed = self.followed[server_id]
+        followed.set_aside, followed.previous = followed.previous, None
+        followed.disks = RESCUE_DISKS
+        self.operating_on(server_id)
+        self.admin_servers.rescue_server(server_id, rescue_image_ref=image)
+        self.wait_for_status(server_id, 'RESCUE')
+
+    def unrescue_server(self, server_id):
+        """End the rescue of a server: it boots from its own disk again."""
+        LOG.info('Unrescuing server %s', server_id)
+        self.expect_new_boot(server_id)
+        followed = self.followed[server_id]
+        followed.previous, followed.set_aside = followed.set_aside, None
+        followed.disks = LOCAL_DISKS
+        self.admin_servers.unrescue_server(server_id)
+        self.wait_for_status(server_id, 'ACTIVE')
+
     def shelve_server(self, server_id):
         """Shelve a server, up to SHELVED_OFFLOADED: it is on no host."""
         LOG.info('Shelving server %s', server_id)
+        self.operating_on(server_id)
         self.admin_servers.shelve_server(server_id)
         self.wait_for_status(server_id, 'SHELVED_OFFLOADED')
 
-    def unshelve_server(self, server_id):
-        """Unshelve a server, on whatever host."""
-        LOG.info('Unshelving server %s', server_id)
+    def unshelve_server(self, server_id, host=None):
+        """Unshelve a server.
+
+        :param host: that it must come to; None: whatever host. Needs the
+            microversion 2.91
+        """
+        LOG.info('Unshelving server %s to %s', server_id, host or 'any host')
         self.expect_new_boot(server_id)
-        self.admin_servers.unshelve_server(server_id)
+        self.admin_servers.unshelve_server(
+            server_id, **({'host': host} if host else {}))
         self.wait_for_status(server_id, 'ACTIVE')
+        if host:
+            self.assert_on_host(server_id, host)
+
+    def evacuate_server(self, server_id, host):
+        """Evacuate a server from a host that is down to another one.
+
+        Without shared storage its disks are made anew from its image.
+        """
+        LOG.info('Evacuating server %s to %s', server_id, host)
+        self.expect_new_boot(server_id)
+        self.followed[server_id].previous = None
+        self.operating_on(server_id)
+        self.admin_servers.evacuate_server(server_id, host=host)
+        self.wait_for_status(server_id, 'ACTIVE')
+        self.assert_on_host(server_id, host)
 
     # What nova says of servers
 

@@ -10,17 +10,12 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-import shlex
-
 from tempest.common import utils
-from tempest import config
 from tempest.lib import decorators
 
 from tempest_format_plugin import cloud
 from tempest_format_plugin.tests.scenario import base
 from tempest_format_plugin.tests.scenario import verdicts
-
-CONF = config.CONF
 
 
 class RawBackendTest(base.FormatScenarioTest):
@@ -127,7 +122,7 @@ class TestColdMigrationBetweenBackends(base.FormatScenarioTest):
 
     def migrate(self, source, target):
         """Steps 1 to 4 of each test: the same whatever the backends are."""
-        self.addCleanup(self._clear, source)
+        self.clear_in_the_end(source)
         server = self.boot_server(source)
         self.expect_boot_and_agreement(server, 'before-the-migration')
         self.cold_migrate(server, target)
@@ -136,21 +131,6 @@ class TestColdMigrationBetweenBackends(base.FormatScenarioTest):
         self.expect_agreement(server, 'after-the-confirm')
         self.hard_reboot(server)
         self.expect_boot_and_agreement(server, 'after-the-hard-reboot')
-
-    def _clear(self, source):
-        """Remove what nova leaves of a deleted server on its old host.
-
-        Of a server whose cold migration failed on the target, nova deletes
-        nothing on the source. Only where tests may edit files of hosts.
-        """
-        if not CONF.disk_format.allow_sabotage:
-            return
-        host = cloud.compute_hosts().get(source)
-        for server in self.followed:
-            directory = host.profile.instance_dir(server)
-            host.root_shell(
-                f'{shlex.join(host.profile.virsh)} undefine {server} '
-                f'< /dev/null\nrm -rf {directory} {directory}_resize\n')
 
     @decorators.idempotent_id('f58d0307-4a19-4668-8020-cb286733332a')
     @decorators.attr(type=['multinode', 'slow'])

@@ -17,6 +17,7 @@ from tempest_format_plugin.formats import bugs
 from tempest_format_plugin.formats import models
 from tempest_format_plugin.guests import boot
 from tempest_format_plugin.guests import exceptions as guest_exceptions
+from tempest_format_plugin.tests.scenario import live_migrations
 from tempest_format_plugin.tests.scenario import servers
 from tempest_format_plugin.tests.scenario import test_live_migration
 from tempest_format_plugin.tests.scenario import verdicts
@@ -38,8 +39,8 @@ def local(*names, **changes):
 class LiveMigrationTestCase(base.ScenarioTestCase):
     """A server that has booted on its source."""
 
-    scenario_class = test_live_migration.LiveMigrationTest
-    modules = (test_live_migration,)
+    scenario_class = live_migrations.LiveMigrationVerbs
+    modules = (live_migrations,)
 
     def setUp(self):
         super().setUp()
@@ -197,7 +198,7 @@ class ThereAndBackTest(base.ScenarioTestCase):
     """The steps, with a guest that boots and heartbeats that go on."""
 
     scenario_class = test_live_migration.LiveMigrationTest
-    modules = (test_live_migration,)
+    modules = (live_migrations,)
 
     def setUp(self):
         super().setUp()
@@ -262,7 +263,7 @@ class ThereAndBackTest(base.ScenarioTestCase):
 class BackendsTest(base.ScenarioTestCase):
 
     scenario_class = test_live_migration.TestMixedBackends
-    modules = (test_live_migration,)
+    modules = (live_migrations,)
 
     def test_hosts(self):
         self.assertEqual((HOST, TARGET),

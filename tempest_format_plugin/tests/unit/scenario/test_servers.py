@@ -339,3 +339,46 @@ class TraitsTest(base.ScenarioTestCase):
             AssertionError, self.scenario._update_traits, 'provider-1',
             lambda traits: traits)
         self.assertIn('provider-1 kept changing', str(error))
+
+
+class RescueTest(base.ScenarioTestCase):
+    """A rescued server boots another disk, then its own once more."""
+
+    def setUp(self):
+        super().setUp()
+        self.followed = self.follow()
+        self.own = self.followed.booted = mock.sentinel.own_boot
+
+    def rescue(self):
+        self.answer('RESCUE')
+        self.scenario.rescue_server(SERVER, 'some-image')
+        self.servers.rescue_server.assert_called_once_with(
+            SERVER, rescue_image_ref='some-image')
+
+    def test_rescue(self):
+        self.rescue()
+        self.assertIsNone(self.followed.previous)
+        self.assertEqual(servers.RESCUE_DISKS, self.followed.disks)
+        self.assertTrue(self.followed.operated_on)
+
+    def test_unrescue(self):
+        self.rescue()
+        self.followed.booted = mock.sentinel.boot_of_rescue_disk
+        self.answer('ACTIVE')
+        self.scenario.unrescue_server(SERVER)
+        self.assertIs(self.own, self.followed.previous)
+        self.assertEqual(servers.LOCAL_DISKS, self.followed.disks)
+
+    def test_evacuated_server_has_another_disk(self):
+        self.answer(host=TARGET)
+        self.scenario.evacuate_server(SERVER, TARGET)
+        self.assertIsNone(self.followed.previous)
+
+    def test_unshelved_server_has_the_same(self):
+        self.answer('SHELVED_OFFLOADED', host=None)
+        self.scenario.shelve_server(SERVER)
+        self.answer(host=TARGET)
+        self.scenario.unshelve_server(SERVER, TARGET)
+        self.servers.unshelve_server.assert_called_once_with(
+            SERVER, host=TARGET)
+        self.assertIs(self.own, self.followed.previous)
