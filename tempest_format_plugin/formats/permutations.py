@@ -96,6 +96,23 @@ def expected(configuration, image_format):
     return Believed(kept, kept, kept, backing=None)
 
 
+def differing(rows, option, one, other):
+    """Return what of the rows depends on whether an option is one or other.
+
+    :param option: a field of Configuration
+    :returns: {(configuration with the option at `one`, image format):
+        (Believed with one, Believed with other)}; empty if nothing does
+    """
+    believed = {(row.configuration, row.image_format): row.believed
+                for row in rows}
+    pairs = {
+        (configuration, image): (known, believed[
+            configuration._replace(**{option: other}), image])
+        for (configuration, image), known in believed.items()
+        if getattr(configuration, option) == one}
+    return {key: pair for key, pair in pairs.items() if pair[0] != pair[1]}
+
+
 def render(rows):
     """Return the table of some rows; what isn't as expected is marked."""
     table = prettytable.PrettyTable([

@@ -13,6 +13,7 @@
 """How things are done on the compute hosts of one kind of deployment."""
 
 import dataclasses
+import hashlib
 import os.path
 import shlex
 
@@ -108,6 +109,16 @@ class Profile:
     def instance_dir(self, server_id):
         """Where nova keeps the local disks of a server."""
         return os.path.join(self.instances_path, server_id)
+
+    def image_cache_file(self, image_id):
+        """Where nova's image cache keeps the data of an image.
+
+        get_cache_fname of nova/virt/libvirt/imagecache.py, under the default
+        of [image_cache] subdirectory_name.
+        """
+        name = hashlib.sha1(image_id.encode(),
+                            usedforsecurity=False).hexdigest()
+        return os.path.join(self.instances_path, '_base', name)
 
     @property
     def qemu_img_limited(self):

@@ -13,6 +13,7 @@
 
 import getpass
 import os
+import shlex
 import socket
 
 from oslo_log import log
@@ -22,7 +23,7 @@ from tempest.lib.common.utils import test_utils
 from tempest_format_plugin import cloud
 from tempest_format_plugin import config as format_config
 from tempest_format_plugin.hosts import host_edit
-from tempest_format_plugin.tests.scenario import base
+from tempest_format_plugin.tests.scenario import images
 
 CONF = config.CONF
 LOG = log.getLogger(__name__)
@@ -32,7 +33,7 @@ class ComputeNotReady(Exception):
     """nova-compute doesn't come back with other options."""
 
 
-class ReconfigureScenarioTest(base.FormatScenarioTest):
+class ReconfigureScenarioTest(images.ImageScenarioTest):
     """Tests that need compute hosts of other options than the cloud's.
 
     Their classes are @serial: what other tests do on the host meanwhile
@@ -71,6 +72,33 @@ class ReconfigureScenarioTest(base.FormatScenarioTest):
         self._edits[host] = edit
         self._wait_until_ready(host, edit)
 
+    def set_backend(self, host, backend):
+        """Give a host an image backend, if it isn't its own already.
+
+        :param backend: as of cloud.hosts_of_backend
+        """
+        if host in self._edits or host not in cloud.hosts_of_backend(backend):
+            self.set_options(host, {'libvirt': {'images_type': backend}})
+
+    def host_of_backend(self, backend):
+        """Return a compute host that has an image backend, or is given it."""
+        host, = [*cloud.hosts_of_backend(backend),
+                 *self.hosts_of(cloud.ANY, 1)][:1]
+        self.set_backend(host, backend)
+        return host
+
+    def forget_image(self, host, image_id):
+        """Take an image out of a host's image cache, where it must be.
+
+        :param image_id: of an image that is the test's own, and that no
+            server's overlay on this host is based on
+        """
+        cached = cloud.compute_hosts().get(host).profile.image_cache_file(
+            image_id)
+        LOG.info('Removing %s from the image cache of %s', image_id, host)
+        cloud.compute_hosts().get(host).root_shell(
+            f'rm {shlex.quote(cached)} < /dev/null').check()
+
     def restore_options(self, host):
         """Give nova-compute on a host its own options back."""
         edit = self._edits.pop(host, None)
@@ -100,6 +128,10 @@ class ReconfigureScenarioTest(base.FormatScenarioTest):
         service, = self.os_admin.services_client.list_services(
             binary='nova-compute', host=host)['services']
         return service['updated_at'] if service['state'] == 'up' else None
+
+    def is_up(self, host):
+        """Whether nova takes nova-compute of a host for up."""
+        return self._reported(host) is not None
 
     def _answers(self, host):
         """Whether nova-compute answers a call.

@@ -61,6 +61,10 @@ class OtherDiskBooted(Finding):
     """A guest booted, but not from the disk that booted before."""
 
 
+class OtherFormat(Finding):
+    """All sources agree, but on a format that it should not be."""
+
+
 def known_bug(bug_id):
     """Decorate a test that reproduces a bug of formats.bugs.BUGS.
 

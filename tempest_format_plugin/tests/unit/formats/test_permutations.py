@@ -66,6 +66,40 @@ class ExpectedTest(base.TestCase):
                           MEASURED.strip().splitlines()], found)
 
 
+class DifferingTest(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.rows = [
+            permutations.Row(configuration, image, permutations.expected(
+                configuration, image))
+            for configuration, image in itertools.product(
+                permutations.CONFIGURATIONS, permutations.IMAGE_FORMATS)]
+
+    def test_another_name_of_the_same(self):
+        self.assertEqual({}, permutations.differing(
+            self.rows, 'images_type', 'flat', 'raw'))
+
+    def test_what_depends_on_it(self):
+        found = permutations.differing(
+            self.rows, 'use_cow_images', True, False)
+        self.assertEqual({'default'}, {
+            configuration.images_type for configuration, _ in found})
+        self.assertEqual(
+            (permutations.Believed('qcow2', 'qcow2', 'qcow2', 'raw'),
+             permutations.Believed('raw', 'raw', 'raw', None)),
+            found[permutations.Configuration('default', True, True), 'raw'])
+
+    def test_one_row_that_is_otherwise(self):
+        self.rows[-1] = self.rows[-1]._replace(
+            believed=permutations.Believed('raw', 'raw', 'qcow2', None))
+        (configuration, image), = permutations.differing(
+            self.rows, 'images_type', 'flat', 'raw')
+        self.assertEqual(
+            (permutations.Configuration('flat', False, False), 'raw'),
+            (configuration, image))
+
+
 class ConfigurationTest(base.TestCase):
 
     def test_options(self):

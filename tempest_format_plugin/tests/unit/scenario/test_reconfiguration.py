@@ -15,6 +15,7 @@ import fixtures
 
 from tempest_format_plugin.hosts import exceptions
 from tempest_format_plugin.hosts import host_edit
+from tempest_format_plugin.tests.scenario import images
 from tempest_format_plugin.tests.scenario import reconfiguration
 from tempest_format_plugin.tests.unit.scenario import base
 
@@ -26,7 +27,7 @@ OTHERS = {'libvirt': {'images_type': 'raw'}}
 class ReconfigurationTest(base.ScenarioTestCase):
 
     scenario_class = reconfiguration.ReconfigureScenarioTest
-    modules = (reconfiguration,)
+    modules = (images, reconfiguration)
 
     def setUp(self):
         super().setUp()
@@ -126,6 +127,32 @@ class ReconfigurationTest(base.ScenarioTestCase):
         error = self.assertRaises(reconfiguration.ComputeNotReady,
                                   self.scenario.restore_options, HOST)
         self.assertIn('see its log', str(error))
+
+    def test_backend(self):
+        # HOST has raw by the options, TARGET qcow2.
+        for host, backend in ((HOST, 'raw'), (base.TARGET, 'qcow2')):
+            self.assertEqual(host, self.scenario.host_of_backend(backend))
+        self.assertFalse(self.hold.called)
+        self.scenario.set_backend(HOST, 'qcow2')
+        self.assertEqual({'libvirt': {'images_type': 'qcow2'}},
+                         self.hold.call_args.args[1])
+        # It has it no more.
+        self.scenario.set_backend(HOST, 'raw')
+        self.edit.change.assert_called_once_with(
+            {'libvirt': {'images_type': 'raw'}})
+
+    def test_backend_that_no_host_has(self):
+        self.conf.set(compute_backends={HOST: 'raw'})
+        self.assertEqual(HOST, self.scenario.host_of_backend('qcow2'))
+        self.assertTrue(self.hold.called)
+
+    def test_forget_image(self):
+        self.scenario.forget_image(HOST, 'some-image')
+        script, = self.host.root_shell.call_args.args
+        self.assertEqual(
+            'rm /var/lib/nova/instances/_base/'
+            'c7447c0dc65ce9454f373d6cf8981eb95d33c849 < /dev/null', script)
+        self.assertTrue(self.host.root_shell.return_value.check.called)
 
     def test_servers_of_others(self):
         self.servers.list_servers.return_value = {'servers': [
