@@ -79,8 +79,10 @@ class Row(typing.NamedTuple):
         return expected(self.configuration, self.image_format)
 
 
-CONFIGURATIONS = tuple(itertools.starmap(Configuration, itertools.product(
-    IMAGES_TYPES, (True, False), (True, False))))
+def configurations_of(images_type):
+    """Return each Configuration that has an images_type, of IMAGES_TYPES."""
+    return tuple(itertools.starmap(Configuration, itertools.product(
+        (images_type,), (True, False), (True, False))))
 
 
 def expected(configuration, image_format):
@@ -99,18 +101,21 @@ def expected(configuration, image_format):
 def differing(rows, option, one, other):
     """Return what of the rows depends on whether an option is one or other.
 
+    Where only one of them is there, nothing is known to.
+
     :param option: a field of Configuration
     :returns: {(configuration with the option at `one`, image format):
         (Believed with one, Believed with other)}; empty if nothing does
     """
     believed = {(row.configuration, row.image_format): row.believed
                 for row in rows}
-    pairs = {
-        (configuration, image): (known, believed[
-            configuration._replace(**{option: other}), image])
-        for (configuration, image), known in believed.items()
-        if getattr(configuration, option) == one}
-    return {key: pair for key, pair in pairs.items() if pair[0] != pair[1]}
+    found = {}
+    for (configuration, image), known in believed.items():
+        twin = believed.get(
+            (configuration._replace(**{option: other}), image), known)
+        if getattr(configuration, option) == one and twin != known:
+            found[configuration, image] = known, twin
+    return found
 
 
 def render(rows):

@@ -250,11 +250,11 @@ class Edit:
             os.stat(path)
         elif os.path.lexists(path):
             raise EditError('{} is there already'.format(path))
-        self._keep(state)
         if not order['volatile']:
             state['made'] = missing_directories(os.path.dirname(
                 self.boot_file)) + state['made']
-            self._keep(state)
+        self._keep(state)
+        if not order['volatile']:
             make_directories(os.path.dirname(self.boot_file))
             write(self.boot_file, self._at_boot(order).encode())
         make_directories(os.path.dirname(path))

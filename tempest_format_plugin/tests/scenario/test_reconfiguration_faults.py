@@ -98,6 +98,16 @@ class TestEditFaults(reconfiguration.ReconfigureScenarioTest):
         self.cut_network(host_edit.LEASE + DELAY)
         self.expect_as_before()
 
+    @decorators.idempotent_id('66951b30-4571-4452-9ce2-e94ace425558')
+    @decorators.attr(type=['slow', 'reconfigure'])
+    @utils.services('compute')
+    def test_host_rebooted(self):
+        """1. Edit and restart; 2. cut the host's power and boot it again."""
+        runner = self.start_runner()
+        self.wait_until_held(runner)
+        self.cut_power_and_boot()
+        self.expect_as_before()
+
     @decorators.idempotent_id('bdfae904-6246-4af4-a4f0-0f9a4cb905f1')
     @decorators.attr(type=['slow', 'reconfigure'])
     @utils.services('compute')
@@ -204,6 +214,22 @@ class TestEditFaults(reconfiguration.ReconfigureScenarioTest):
                 sleep {seconds}
                 for link in $links; do ip link set \\$link up; done
             " > /dev/null 2>&1 < /dev/null &''')
+
+    def cut_power_and_boot(self):
+        """Do what a power cut and a boot do, as far as they see an edit.
+
+        What holds it is gone at once, whatever it was doing, and what
+        systemd-tmpfiles does at a boot comes before nova-compute.
+        """
+        lock = shlex.quote(f'{edit_script.STATE_DIR}/lock')
+        self.run_as_root(f'''
+            for descriptor in /proc/[0-9]*/fd/*; do
+                [ "$(readlink $descriptor)" = {lock} ] || continue
+                guard=${{descriptor#/proc/}}
+            done
+            kill -KILL ${{guard%%/*}}
+            systemd-tmpfiles --boot --remove --create {edit_script.BOOT_FILE}
+            {shlex.join(self.host.profile.restart)} < /dev/null''')
 
     def fill(self, directory):
         """Let a directory, that is made if need be, have no space."""

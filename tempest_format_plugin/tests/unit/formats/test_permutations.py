@@ -9,7 +9,6 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-import itertools
 
 from tempest_format_plugin.formats import models
 from tempest_format_plugin.formats import permutations
@@ -53,6 +52,13 @@ raw     False False raw   raw   raw   raw   -
 '''
 
 
+def every_permutation():
+    return [(configuration, image)
+            for images_type in permutations.IMAGES_TYPES
+            for configuration in permutations.configurations_of(images_type)
+            for image in permutations.IMAGE_FORMATS]
+
+
 class ExpectedTest(base.TestCase):
 
     def test_every_permutation(self):
@@ -60,8 +66,7 @@ class ExpectedTest(base.TestCase):
             *configuration, image,
             *(one or '-' for one in permutations.expected(
                 configuration, image)))))
-            for configuration, image in itertools.product(
-                permutations.CONFIGURATIONS, permutations.IMAGE_FORMATS)]
+            for configuration, image in every_permutation()]
         self.assertEqual([' '.join(line.split()) for line in
                           MEASURED.strip().splitlines()], found)
 
@@ -73,8 +78,7 @@ class DifferingTest(base.TestCase):
         self.rows = [
             permutations.Row(configuration, image, permutations.expected(
                 configuration, image))
-            for configuration, image in itertools.product(
-                permutations.CONFIGURATIONS, permutations.IMAGE_FORMATS)]
+            for configuration, image in every_permutation()]
 
     def test_another_name_of_the_same(self):
         self.assertEqual({}, permutations.differing(
@@ -89,6 +93,11 @@ class DifferingTest(base.TestCase):
             (permutations.Believed('qcow2', 'qcow2', 'qcow2', 'raw'),
              permutations.Believed('raw', 'raw', 'raw', None)),
             found[permutations.Configuration('default', True, True), 'raw'])
+
+    def test_half_a_pair(self):
+        """What isn't there yet contradicts nothing."""
+        self.assertEqual({}, permutations.differing(
+            self.rows[:4], 'use_cow_images', True, False))
 
     def test_one_row_that_is_otherwise(self):
         self.rows[-1] = self.rows[-1]._replace(

@@ -475,9 +475,9 @@ class FullDiskTest(base.TestCase):
             self.assertEqual([self.conf], list(self.host.iterdir()))
             self.assertEqual(BEFORE, self.conf.read_text())
             number += 1
-        # State (twice), what a boot is to do, state (that it is written, and
-        # what), and the file itself.
-        self.assertEqual(6, number)
+        # State, what a boot is to do, state (that it is written, and what),
+        # and the file itself.
+        self.assertEqual(5, number)
 
     def test_drop_in(self):
         self.check(append=False)
