@@ -13,6 +13,7 @@
 """Verdicts of scenario tests, read from a subunit stream of their run."""
 
 import dataclasses
+import json
 import re
 
 import prettytable
@@ -42,8 +43,10 @@ BUG_DETAIL = 'known-bug'
 OWN_SECONDS_DETAIL = 'own-seconds'
 EVIDENCE = 'evidence/'
 
-# What tests/scenario/base.py calls its tables: STEP-MOMENT.txt.
+# What tests/scenario/base.py calls its tables: STEP-MOMENT.txt, and the same
+# as data: STEP-MOMENT.json.
 _TABLE = re.compile(r'(\d+)-.*\.txt$')
+_DATA = re.compile(r'\d+-.*\.json$')
 
 # What a test finds out about disks and guests; all else that ends a test went
 # wrong on the way there.
@@ -71,6 +74,7 @@ class Verdict:
     :ivar reason: why it was skipped, or what it found or failed with; ''
         otherwise
     :ivar tables: {moment: text} what was observed, in order
+    :ivar data: {moment: lists, dicts and values} the same, for programs
     :ivar evidence: {file name: text} what hosts and services had to say
     :ivar own_seconds: CPU time of the test itself; 0 if it doesn't tell
     """
@@ -83,6 +87,7 @@ class Verdict:
     tables: dict
     evidence: dict = dataclasses.field(default_factory=dict)
     own_seconds: float = 0
+    data: dict = dataclasses.field(default_factory=dict)
 
     @property
     def expected(self):
@@ -191,8 +196,18 @@ def as_dicts(verdicts):
         'reason': redaction.redact(verdict.reason),
         'tables': {moment: redaction.redact(text)
                    for moment, text in verdict.tables.items()},
+        'data': _redacted(verdict.data),
         'evidence': list(verdict.evidence),
     } for verdict in verdicts]
+
+
+def _redacted(data):
+    """Return data of JSON with the secrets out of its texts."""
+    if isinstance(data, dict):
+        return {key: _redacted(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [_redacted(value) for value in data]
+    return redaction.redact(data) if isinstance(data, str) else data
 
 
 def _verdict(test):
@@ -200,7 +215,7 @@ def _verdict(test):
     details = {name: b''.join(detail.iter_bytes()).decode('utf8', 'replace')
                for name, detail in test['details'].items()
                if detail.content_type.type == 'text'
-               or name.startswith(EVIDENCE)}
+               or name.startswith(EVIDENCE) or _DATA.match(name)}
     tracebacks = {f'{name}.txt': text for name, text in details.items()
                   if name.startswith('traceback')}
     verdict = _OF_STATUS.get(test['status'], UNFINISHED)
@@ -230,7 +245,9 @@ def _verdict(test):
             name.removeprefix(EVIDENCE): text
             for name, text in sorted(details.items())
             if name.startswith(EVIDENCE)},
-        own_seconds=float(details.get(OWN_SECONDS_DETAIL, 0)))
+        own_seconds=float(details.get(OWN_SECONDS_DETAIL, 0)),
+        data={name.removesuffix('.json'): json.loads(text)
+              for name, text in sorted(details.items()) if _DATA.match(name)})
 
 
 def _step(detail):

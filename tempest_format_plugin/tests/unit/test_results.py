@@ -197,8 +197,10 @@ class RunTest(base.TestCase):
                     self.addDetail(f'{step}-when.txt',
                                    content.text_content(f'table {step}'))
                     self.addDetail(f'{step}-when.json',
-                                   content.json_content({}))
+                                   content.json_content({'step': [step]}))
         verdict = ran(Details)['test_it']
+        self.assertEqual({'2-when': {'step': [2]}, '10-when': {'step': [10]}},
+                         verdict.data)
         self.assertEqual({'2-when': 'table 2', '10-when': 'table 10'},
                          verdict.tables)
 
@@ -260,7 +262,8 @@ class ShownTest(base.TestCase):
     verdicts = [
         results.Verdict('a.b.TestC.test_d', results.REPRODUCED, '2038898',
                         107.6, 'found', {'1-before': 'table'},
-                        {'node-1/live.xml': '<domain/>'}, 1.5),
+                        {'node-1/live.xml': '<domain/>'}, 1.5,
+                        {'1-before': [{'a': 1}]}),
         results.Verdict('setUpClass (a.b.TestE)', results.SKIPPED, '', 0,
                         'no hosts', {})]
 
@@ -282,8 +285,16 @@ class ShownTest(base.TestCase):
              'bug': '2038898', 'seconds': 107.6, 'reason': 'found',
              'tables': {'1-before': 'table'},
              'evidence': ['node-1/live.xml'], 'own_seconds': 1.5,
-             'expected': True}, shown[0])
+             'expected': True, 'data': {'1-before': [{'a': 1}]}}, shown[0])
         self.assertFalse(shown[1]['expected'])
+
+    def test_no_secret_in_data(self):
+        verdict = results.Verdict(
+            'a', results.AGREES, '', 1, '', {},
+            data={'1-when': [{'path': 'token=abcdef', 'size': 1}]})
+        shown, = results.as_dicts([verdict])
+        self.assertNotIn('abcdef', str(shown['data']))
+        self.assertEqual(1, shown['data']['1-when'][0]['size'])
 
     def test_bugs(self):
         self.assertEqual('LP 2038898', results.bug_label('2038898'))
