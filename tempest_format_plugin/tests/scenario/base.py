@@ -225,9 +225,9 @@ class FormatScenarioTest(servers.ServerVerbs):
     def clear_in_the_end(self, host):
         """Remove from a host what nova leaves of the test's servers there.
 
-        Of a server whose cold migration failed on the target, nova deletes
-        nothing on the source, not even with the server. Only where tests may
-        edit files of hosts. Call it before the servers are made.
+        Of a server whose resize or cold migration failed on the target, nova
+        deletes nothing on the source, not even with the server. Only where
+        tests may edit files of hosts. Call it before the servers are made.
         """
         if CONF.disk_format.allow_sabotage:
             self.addCleanup(self._clear, cloud.compute_hosts().get(host))
@@ -237,7 +237,8 @@ class FormatScenarioTest(servers.ServerVerbs):
             directory = host.profile.instance_dir(server)
             host.root_shell(
                 f'{shlex.join(host.profile.virsh)} undefine {server} '
-                f'< /dev/null\nrm -rf {directory} {directory}_resize\n')
+                f'< /dev/null\n'
+                f'rm -rf {directory} {directory}_resize {directory}_del\n')
 
     # Expecting
 

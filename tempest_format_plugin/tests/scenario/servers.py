@@ -171,16 +171,14 @@ class ServerVerbs(manager.ScenarioTest):
         self.expect_new_boot(server_id)
         self.operating_on(server_id)
         self.admin_servers.migrate_server(server_id, host=host)
-        seen = self.settle_server(server_id, 'VERIFY_RESIZE', 'ACTIVE')
-        if seen['status'] != 'VERIFY_RESIZE':
-            raise verdicts.MigrationFailed(
-                self._unexpected_status(seen, 'VERIFY_RESIZE'))
-        self.assert_on_host(server_id, host)
+        self._expect_verify_resize(server_id, host)
 
     def resize(self, server_id, host):
         """Resize a server to a larger root disk on a host.
 
         The API takes no host; a trait that only this host has does.
+
+        :raises MigrationFailed: it doesn't get there
         """
         LOG.info('Resizing server %s onto %s', server_id, host)
         flavor = self.create_format_flavor(disk_growth=1, extra_specs={
@@ -188,7 +186,13 @@ class ServerVerbs(manager.ScenarioTest):
         self.expect_new_boot(server_id)
         self.operating_on(server_id)
         self.admin_servers.resize_server(server_id, flavor)
-        self.wait_for_status(server_id, 'VERIFY_RESIZE', 'ACTIVE')
+        self._expect_verify_resize(server_id, host)
+
+    def _expect_verify_resize(self, server_id, host):
+        seen = self.settle_server(server_id, 'VERIFY_RESIZE', 'ACTIVE')
+        if seen['status'] != 'VERIFY_RESIZE':
+            raise verdicts.MigrationFailed(
+                self._unexpected_status(seen, 'VERIFY_RESIZE'))
         self.assert_on_host(server_id, host)
 
     def confirm_resize(self, server_id):

@@ -46,7 +46,7 @@ class StartRefused(Finding):
 
 
 class MigrationFailed(Finding):
-    """A live migration came to nothing."""
+    """A migration or resize came to nothing."""
 
 
 class ImageFailed(Finding):
