@@ -1,0 +1,133 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The servers of a cloud, and what all sources say of one of them."""
+
+import json
+import urllib.parse
+
+from tempest import clients
+from tempest import config
+from tempest.lib import auth
+from tempest.lib import exceptions as lib_exc
+
+from tempest_format_plugin.audit import walk
+from tempest_format_plugin import cloud
+from tempest_format_plugin.formats import attachment
+from tempest_format_plugin.formats import models
+
+CONF = config.CONF
+
+# nova's own limit of a page ([api] max_limit).
+PAGE = 1000
+# 3.27: attachments.
+VOLUME_MICROVERSION = '3.27'
+
+
+def admin():
+    """Return the clients of the admin of [auth].
+
+    :raises tempest.lib.exceptions.RestClientException: keystone doesn't let
+        it in
+    """
+    options = CONF.auth
+    return clients.Manager(credentials=auth.get_credentials(
+        CONF.identity.uri_v3, identity_version='v3',
+        username=options.admin_username, password=options.admin_password,
+        project_name=options.admin_project_name,
+        domain_name=options.admin_domain_name,
+        user_domain_name=options.admin_domain_name,
+        project_domain_name=options.admin_domain_name))
+
+
+def servers(servers_client, hosts=(), projects=(), ids=()):
+    """Yield (id, host, project, whether it has volumes) of each server.
+
+    Those that are on no host, as shelved ones, have host None. A page of them
+    is in memory at a time.
+
+    :param hosts, projects, ids: only servers of one of these; empty: of all
+    """
+    if ids:
+        for server_id in ids:
+            yield _facts(servers_client.show_server(server_id)['server'])
+        return
+    for filters in ([{'host': host} for host in hosts]
+                    or [{'project_id': project} for project in projects]
+                    or [{}]):
+        marker = {}
+        while page := servers_client.list_servers(
+                detail=True, all_tenants=1, limit=PAGE, **filters,
+                **marker)['servers']:
+            for server in page:
+                facts = _facts(server)
+                if not projects or facts[2] in projects:
+                    yield facts
+            marker = {'marker': page[-1]['id']}
+
+
+def _facts(server):
+    return (server['id'], server['OS-EXT-SRV-ATTR:host'],
+            server['tenant_id'],
+            bool(server['os-extended-volumes:volumes_attached']))
+
+
+class Observer:
+    """Observes servers, on their hosts and at cinder.
+
+    :param manager: tempest.clients.Manager of an admin
+    """
+
+    def __init__(self, manager):
+        self._manager = manager
+
+    def observe(self, host, server_id, has_volumes):
+        """Return the ServerObservation of a server.
+
+        :raises ServerGone: it isn't there any more, or nothing of it is
+        :raises HostError, ObservationError: see ComputeHost.observe
+        """
+        server = cloud.compute_hosts().get(host).observe(server_id)
+        if server.state == models.ABSENT:
+            self._explain_absence(host, server_id)
+        if has_volumes:
+            server = server.with_attachments(self._attachments(
+                server_id, host))
+        return server
+
+    def _explain_absence(self, host, server_id):
+        try:
+            server = self._manager.servers_client.show_server(
+                server_id)['server']
+        except lib_exc.NotFound:
+            raise walk.ServerGone('it was deleted meanwhile')
+        now = server['OS-EXT-SRV-ATTR:host']
+        if now != host:
+            raise walk.ServerGone(f'it is on {now or "no host"} by now')
+        raise walk.ServerGone(
+            f'nova says that it is on {host}, status {server["status"]}, but '
+            f'libvirt there has no domain of it')
+
+    def _attachments(self, server_id, host):
+        client = self._manager.attachments_client_latest
+        query = urllib.parse.urlencode({'all_tenants': 1,
+                                        'instance_id': server_id})
+        # The client has no method for it.
+        _, body = client.get(f'attachments/detail?{query}')
+        found = []
+        for listed in json.loads(body)['attachments']:
+            shown = client.show_attachment(listed['id'])['attachment']
+            found += [
+                attachment.parse(shown, source=models.ATTACHMENT, host=host),
+                attachment.parse(listed, source=models.ATTACHMENT_LIST,
+                                 host=host)]
+        return tuple(filter(None, found))

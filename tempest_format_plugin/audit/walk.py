@@ -1,0 +1,80 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Going from host to host, some at once, over one connection each."""
+
+from concurrent import futures
+import threading
+
+from tempest_format_plugin.formats import agreement
+from tempest_format_plugin.formats import exceptions as formats_exceptions
+from tempest_format_plugin.hosts import exceptions as hosts_exceptions
+
+# Servers of a host that are in memory at once.
+BATCH = 100
+# After so many servers in a row for which a host could not be used, the host
+# is given up.
+PATIENCE = 2
+
+
+class ServerGone(Exception):
+    """A server isn't where it was listed: deleted, or moved meanwhile."""
+
+
+def walk(journal, observe, at_once, told=lambda: None):
+    """Look at each server of a journal that nobody has looked at yet.
+
+    A host that can't be used and a server that makes no sense are noted as
+    such and stop nothing else.
+
+    :param journal: a journal.Journal
+    :param observe: function(host, server id, whether it has volumes) that
+        returns a ServerObservation. It is called for one server of a host at
+        a time, in several threads for several hosts, and may raise HostError,
+        ObservationError or ServerGone
+    :param at_once: how many hosts are looked at at once, at most
+    :param told: function that is called after each server, in any thread
+    """
+    stopped = threading.Event()
+    with futures.ThreadPoolExecutor(at_once) as pool:
+        hosts = [pool.submit(_look_at_host, journal, observe, host, stopped,
+                             told) for host in journal.hosts_to_do()]
+        try:
+            for host in futures.as_completed(hosts):
+                host.result()
+        finally:
+            # An interrupt: what is under way ends, what isn't never begins.
+            stopped.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _look_at_host(journal, observe, host, stopped, told):
+    unusable = 0
+    while servers := journal.to_do(host, BATCH):
+        for server, has_volumes in servers:
+            if stopped.is_set():
+                return
+            try:
+                found = agreement.judge(observe(host, server, has_volumes))
+            except hosts_exceptions.HostAccessError as error:
+                journal.keep_unknown(server, str(error))
+                unusable += 1
+                if unusable == PATIENCE:
+                    journal.keep_host_unknown(host, str(error))
+                    return
+            except (formats_exceptions.ObservationError,
+                    hosts_exceptions.HostError, ServerGone) as error:
+                journal.keep_unknown(server, str(error))
+            else:
+                unusable = 0
+                journal.keep(server, found)
+            told()

@@ -1,0 +1,141 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import json
+from unittest import mock
+
+import fixtures
+from tempest.lib import exceptions as lib_exc
+
+from tempest_format_plugin.audit import fleet
+from tempest_format_plugin.audit import walk
+from tempest_format_plugin import cloud
+from tempest_format_plugin.formats import models
+from tempest_format_plugin.tests.unit import base
+from tempest_format_plugin.tests.unit.formats import observed
+
+VOLUME = observed.VOLUME
+
+
+def body(server_id, host='h-1', project='p', volumes=(), status='ACTIVE'):
+    return {'id': server_id, 'OS-EXT-SRV-ATTR:host': host,
+            'tenant_id': project, 'status': status,
+            'os-extended-volumes:volumes_attached': list(volumes)}
+
+
+class ServersTest(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.client = mock.Mock()
+        self.pages([body('s-1'), body('s-2', volumes=[{'id': VOLUME}])],
+                   [body('s-3', host=None, project='q')])
+
+    def pages(self, *pages):
+        self.client.list_servers.side_effect = [
+            {'servers': page} for page in (*pages, [])]
+
+    def servers(self, **filters):
+        return list(fleet.servers(self.client, **filters))
+
+    def asked(self):
+        return [call.kwargs for call in self.client.list_servers.mock_calls]
+
+    def test_pages(self):
+        self.assertEqual([('s-1', 'h-1', 'p', False),
+                          ('s-2', 'h-1', 'p', True),
+                          ('s-3', None, 'q', False)], self.servers())
+        common = {'detail': True, 'all_tenants': 1, 'limit': fleet.PAGE}
+        self.assertEqual([common, common | {'marker': 's-2'},
+                          common | {'marker': 's-3'}], self.asked())
+
+    def test_hosts(self):
+        self.client.list_servers.side_effect = [
+            {'servers': [body('s-1')]}, {'servers': []},
+            {'servers': [body('s-2', host='h-2')]}, {'servers': []}]
+        self.assertEqual(2, len(self.servers(hosts=['h-1', 'h-2'])))
+        self.assertEqual(['h-1', 'h-1', 'h-2', 'h-2'],
+                         [call['host'] for call in self.asked()])
+
+    def test_projects_of_hosts(self):
+        self.assertEqual(['s-3'], [server for server, *_ in self.servers(
+            hosts=['h-1'], projects=['q'])])
+
+    def test_projects(self):
+        self.servers(projects=['p'])
+        self.assertEqual('p', self.asked()[0]['project_id'])
+
+    def test_ids(self):
+        self.client.show_server.side_effect = lambda server: {
+            'server': body(server)}
+        self.assertEqual(['s-8', 's-9'], [server for server, *_ in
+                                          self.servers(ids=['s-8', 's-9'])])
+        self.assertFalse(self.client.list_servers.called)
+
+
+class ObserverTest(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.manager = mock.Mock()
+        self.show = self.manager.servers_client.show_server
+        self.host = mock.Mock()
+        self.useFixture(fixtures.MockPatchObject(
+            cloud, 'compute_hosts')).mock.return_value.get = {
+                'h-1': self.host}.get
+        self.observer = fleet.Observer(self.manager)
+
+    def observe(self, has_volumes=False):
+        return self.observer.observe('h-1', 's-1', has_volumes)
+
+    def test_local_disks(self):
+        self.host.observe.return_value = observed.server(observed.disk())
+        self.assertIs(self.host.observe.return_value, self.observe())
+        self.assertFalse(self.manager.mock_calls)
+
+    def test_attachments(self):
+        def attachment(format_):
+            return {'id': 'a-1', 'instance': 's-1', 'volume_id': VOLUME,
+                    'connection_info': {
+                        'driver_volume_type': 'nfs', 'format': format_,
+                        'name': f'volume-{VOLUME}'}}
+        client = self.manager.attachments_client_latest
+        client.get.return_value = None, json.dumps(
+            {'attachments': [attachment('raw')]})
+        client.show_attachment.return_value = {
+            'attachment': attachment('qcow2')}
+        self.host.observe.return_value = observed.server(observed.volume(
+            attached=None, listed=None))
+        server = self.observe(has_volumes=True)
+        self.assertEqual(['qcow2', 'raw'], [
+            server.of(VOLUME, source).format
+            for source in (models.ATTACHMENT, models.ATTACHMENT_LIST)])
+        self.assertIn('instance_id=s-1', client.get.call_args.args[0])
+
+    def gone(self):
+        self.host.observe.return_value = models.ServerObservation(
+            's-1', 'h-1', models.ABSENT, ())
+        return str(self.assertRaises(walk.ServerGone, self.observe))
+
+    def test_deleted(self):
+        self.show.side_effect = lib_exc.NotFound
+        self.assertEqual('it was deleted meanwhile', self.gone())
+
+    def test_moved(self):
+        for host, told in (('h-2', 'h-2'), (None, 'no host')):
+            self.show.return_value = {'server': body('s-1', host=host)}
+            self.assertEqual(f'it is on {told} by now', self.gone())
+
+    def test_no_domain(self):
+        self.show.return_value = {'server': body('s-1', status='SHUTOFF')}
+        self.assertIn('status SHUTOFF, but libvirt there has no domain',
+                      self.gone())
