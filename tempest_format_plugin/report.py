@@ -16,10 +16,8 @@ import dataclasses
 import datetime
 import urllib.parse
 
-import jinja2
-
 from tempest_format_plugin import evidence
-from tempest_format_plugin.formats import redaction
+from tempest_format_plugin import pages
 from tempest_format_plugin import results
 
 
@@ -72,30 +70,15 @@ def page(title, runs, *, rows=(), made=None):
     :param made: datetime, now if None
     """
     made = made or datetime.datetime.now(datetime.timezone.utc)
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader('tempest_format_plugin'),
-        autoescape=True, trim_blocks=True, lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-        # All that the template shows comes through here, and before its
-        # quotes are escaped, by which a secret is known.
-        finalize=_redacted)
-    environment.globals.update(
+    template = pages.template(
+        'report.html.j2',
         bug_label=results.bug_label, bug_title=results.bug_title,
         cell=results.cell, clouds_of=results.clouds_of,
-        evidence_of=evidence.paths, link=_link, time=_time)
-    return environment.get_template('report.html.j2').render(
-        title=title, runs=runs, rows=rows, made=made)
-
-
-def _redacted(value):
-    return redaction.redact(value) if isinstance(value, str) else value
+        evidence_of=evidence.paths, link=_link)
+    return template.render(title=title, runs=runs, rows=rows, made=made)
 
 
 def _link(run, verdict, path):
     """Return the address of a file of evidence, relative to the page."""
     return urllib.parse.quote('/'.join(filter(None, (
         run.directory, 'evidence', evidence.directory_of(verdict), path))))
-
-
-def _time(moment):
-    return moment.strftime('%Y-%m-%d %H:%M:%S %Z').strip()

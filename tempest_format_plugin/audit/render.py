@@ -14,10 +14,13 @@
 
 import csv
 import datetime
+import itertools
 import json
+import operator
 
 from tempest_format_plugin.audit import journal as journals
 from tempest_format_plugin.formats import redaction
+from tempest_format_plugin import pages
 
 FIELDS = journals.Finding._fields
 
@@ -51,8 +54,7 @@ def text(journal, output):
 def as_json(journal, output):
     """Write a JSON object: counts, findings (the worst first), unknown."""
     output.write(json.dumps({
-        'made': datetime.datetime.now(datetime.timezone.utc).isoformat(
-            timespec='seconds'),
+        'made': _now().isoformat(timespec='seconds'),
         'counts': journal.counts(), 'not_looked_at': journal.to_do_count(),
     })[:-1])
     for name, items in (('findings', _findings(journal)),
@@ -72,6 +74,20 @@ def as_csv(journal, output):
     writer.writerows(_unknown(journal))
 
 
+def html(journal, output):
+    """Write a page that stands alone, the worst first."""
+    pages.template('audit.html.j2').stream(
+        title='Disks that are believed to have several formats', made=_now(),
+        counts=journal.counts(), left=journal.to_do_count(),
+        by_harm=itertools.groupby(_findings(journal),
+                                  operator.itemgetter('harm')),
+        unknown=_unknown(journal)).dump(output)
+
+
+def _now():
+    return datetime.datetime.now(datetime.timezone.utc)
+
+
 def _findings(journal):
     for found in journal.findings():
         yield {field: redaction.redact(value) if isinstance(value, str)
@@ -85,4 +101,4 @@ def _unknown(journal):
                'reason': redaction.redact(reason)}
 
 
-FORMATS = {'text': text, 'json': as_json, 'csv': as_csv}
+FORMATS = {'text': text, 'json': as_json, 'csv': as_csv, 'html': html}

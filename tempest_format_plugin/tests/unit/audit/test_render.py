@@ -83,3 +83,25 @@ class RenderTest(base.TestCase):
             rows[0]['harm'], rows[0]['rule'], rows[0]['reason']))
         self.assertIn('refused', rows[3]['reason'])
         self.assertNotIn('abcdef', str(rows))
+
+    def test_html(self):
+        self.fill()
+        page = self.rendered('html')
+        for wanted in ('<!DOCTYPE html>', 'Does harm now</h2>',
+                       'Does harm at the next start</h2>',
+                       'live XML says raw, file says qcow2',
+                       'id="unknown"', '</html>'):
+            self.assertEqual(1, page.count(wanted), wanted)
+        self.assertNotIn('abcdef', page)
+
+    def test_html_of_nothing(self):
+        page = self.rendered('html')
+        self.assertIn('0 servers', page)
+        self.assertNotIn('<table>', page)
+
+    def test_html_of_a_strange_name(self):
+        self.journal.add([('<script>', 'h<1', 'p', False)])
+        self.journal.keep_unknown('<script>', '"&')
+        page = self.rendered('html')
+        self.assertNotIn('<script>', page)
+        self.assertIn('h&lt;1', page)
