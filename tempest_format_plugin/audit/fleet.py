@@ -12,17 +12,14 @@
 
 """The servers of a cloud, and what all sources say of one of them."""
 
-import json
-import urllib.parse
-
 from tempest import clients
 from tempest import config
 from tempest.lib import auth
 from tempest.lib import exceptions as lib_exc
 
+from tempest_format_plugin import attachments
 from tempest_format_plugin.audit import walk
 from tempest_format_plugin import cloud
-from tempest_format_plugin.formats import attachment
 from tempest_format_plugin.formats import models
 
 CONF = config.CONF
@@ -100,8 +97,8 @@ class Observer:
         if server.state == models.ABSENT:
             self._explain_absence(host, server_id)
         if has_volumes:
-            server = server.with_attachments(self._attachments(
-                server_id, host))
+            server = server.with_attachments(attachments.of_server(
+                self._manager.attachments_client_latest, server_id, host))
         return server
 
     def _explain_absence(self, host, server_id):
@@ -116,18 +113,3 @@ class Observer:
         raise walk.ServerGone(
             f'nova says that it is on {host}, status {server["status"]}, but '
             f'libvirt there has no domain of it')
-
-    def _attachments(self, server_id, host):
-        client = self._manager.attachments_client_latest
-        query = urllib.parse.urlencode({'all_tenants': 1,
-                                        'instance_id': server_id})
-        # The client has no method for it.
-        _, body = client.get(f'attachments/detail?{query}')
-        found = []
-        for listed in json.loads(body)['attachments']:
-            shown = client.show_attachment(listed['id'])['attachment']
-            found += [
-                attachment.parse(shown, source=models.ATTACHMENT, host=host),
-                attachment.parse(listed, source=models.ATTACHMENT_LIST,
-                                 host=host)]
-        return tuple(filter(None, found))

@@ -12,7 +12,6 @@
 
 """What the scenarios expect of servers, and the evidence they leave."""
 
-import json
 import os.path
 import shlex
 import time
@@ -26,10 +25,10 @@ from tempest.scenario import manager
 from testtools import content
 from testtools import content_type
 
+from tempest_format_plugin import attachments
 from tempest_format_plugin import cloud
 from tempest_format_plugin import config as format_config
 from tempest_format_plugin.formats import agreement
-from tempest_format_plugin.formats import attachment
 from tempest_format_plugin.formats import bugs
 from tempest_format_plugin.formats import exceptions as formats_exceptions
 from tempest_format_plugin.formats import findings
@@ -178,8 +177,8 @@ class FormatScenarioTest(servers.ServerVerbs):
         if guest is not None:
             server = server.with_guest(guest)
         if self.volumes_of(server_id):
-            server = server.with_attachments(
-                self._attachments(server_id, host))
+            server = server.with_attachments(attachments.of_server(
+                self.os_admin.attachments_client_latest, server_id, host))
         return server
 
     def left_on(self, host, server_id):
@@ -198,29 +197,6 @@ class FormatScenarioTest(servers.ServerVerbs):
                     and not seen[-1].observations)
         test_utils.call_until_true(clean, CONF.disk_format.settle_timeout, 1)
         return seen[-1]
-
-    def _attachments(self, server_id, host):
-        """Return the Observations of both views of a server's attachments.
-
-        The list is cinder's record; the view of a single one is corrected by
-        the volume's admin metadata (cinder/api/v3/attachments.py).
-        """
-        client = self.os_admin.attachments_client_latest
-        found = []
-        for volume in self.volumes_of(server_id):
-            # The client has no method for it.
-            _, body = client.get('attachments/detail?all_tenants=1&'
-                                 f'volume_id={volume}')
-            for listed in json.loads(body)['attachments']:
-                if listed['instance'] != server_id:
-                    continue
-                shown = client.show_attachment(listed['id'])['attachment']
-                found += [
-                    attachment.parse(shown, source=models.ATTACHMENT,
-                                     host=host),
-                    attachment.parse(listed, source=models.ATTACHMENT_LIST,
-                                     host=host)]
-        return tuple(filter(None, found))
 
     def clear_in_the_end(self, host):
         """Remove from a host what nova leaves of the test's servers there.

@@ -223,10 +223,10 @@ class ObserveVolumesTest(base.ScenarioTestCase):
         self.assertEqual(['raw', 'qcow2'], self.formats(server))
         self.assertEqual([3], [found.rule for found in disagreements])
 
-    def test_every_project_is_asked_for_that_volume(self):
+    def test_every_project_is_asked_for_that_server(self):
         self.observe()
         self.admin.attachments_client_latest.get.assert_called_once_with(
-            f'attachments/detail?all_tenants=1&volume_id={VOLUME}')
+            f'attachments/detail?all_tenants=1&instance_id={SERVER}')
 
     def test_attachment_to_another_server(self):
         self.attached(('attachment-2', 'another-server', 'qcow2', 'qcow2'),
