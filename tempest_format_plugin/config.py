@@ -64,13 +64,16 @@ verdict_options = (
     cfg.BoolOpt(
         'allow_sabotage',
         default=False,
-        help='Let the test that proves the observation itself edit the files '
-             'of its servers (disk.info, the domain XML, the disks) on the '
-             'compute hosts, one edit after another, and check that each is '
-             'seen; and let a cold migration that nova gives up be cleaned up '
-             'behind where nova does not. It repairs nothing: for a cloud '
-             'that can be thrown away, such as the lab. False: that test is '
-             'skipped, and what nova leaves stays.'),
+        help='Let tests do damage to compute hosts, as root: the test that '
+             'proves the observation itself edits the files of its servers '
+             '(disk.info, the domain XML, the disks), and at the safety level '
+             'reconfigure the tests of what undoes an edit cut the network of '
+             'a host for half a minute, fill the disk of its configuration '
+             'and end processes there. Also lets tests remove what nova '
+             'leaves of their servers where a cold migration or resize has '
+             'failed. It is for a cloud that can be thrown away, such as the '
+             'lab. False: those tests are skipped, and what nova leaves '
+             'stays.'),
 )
 
 safety_options = (
@@ -95,7 +98,8 @@ safety_options = (
              'that has servers which are not the test\'s own. nova-compute '
              'is restarted there several times, and what anybody does to '
              'these servers meanwhile is done under the changed options. '
-             'False: such a test fails before it changes anything.'),
+             'False: such a test fails before it changes that host; another '
+             'host that it has changed before is restored.'),
     cfg.BoolOpt(
         'resize_to_same_host',
         default=False,
@@ -138,8 +142,8 @@ compute_host_options = (
         help='The user as whom to log in to the compute hosts. It must be '
              'allowed to run, through sudo_command, python3 (or '
              'observe_command alone, where that is set) and tail, and for '
-             'allow_sabotage a root shell. "stack" is the user that DevStack '
-             'makes.'),
+             'allow_sabotage and the safety level reconfigure a root shell. '
+             '"stack" is the user that DevStack makes.'),
     cfg.PortOpt(
         'ssh_port',
         default=22,

@@ -53,27 +53,30 @@ class Restore(command.Command):
         failed = False
         for name in hosts:
             try:
-                told = _restore(cloud.compute_hosts().get(name),
-                                parsed_args.list)
+                as_before, told = _restore(cloud.compute_hosts().get(name),
+                                           parsed_args.list)
             except exceptions.HostError as error:
-                failed = True
-                told = str(error)
+                as_before, told = False, str(error)
+            failed = failed or not as_before
             print(f'{name}: {told}')
         return int(failed)
 
 
 def _restore(host, only_list):
-    """Undo a host's edit if nobody holds it; return what to tell of it."""
+    """Undo a host's edit if nobody holds it.
+
+    :returns: whether the host is as it was, and what to tell of it
+    """
     edit = host_edit.find(host)
     if edit is None:
-        return 'nothing to undo'
+        return True, 'nothing to undo'
     since = datetime.datetime.fromtimestamp(
         edit['since'], datetime.timezone.utc)
     told = (f'an edit of {edit["file"]}, made by {edit["holder"]} at '
             f'{since:%Y-%m-%d %H:%M:%S} UTC')
     if edit['held']:
-        return f'{told}, still held: left alone'
+        return False, f'{told}, still held: left alone'
     if only_list:
-        return f'{told}, held by nobody'
+        return False, f'{told}, held by nobody'
     host_edit.restore(host)
-    return f'{told}: undone'
+    return True, f'{told}: undone'

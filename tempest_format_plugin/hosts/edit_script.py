@@ -20,13 +20,12 @@ on its standard output, a JSON object a line.
 The first order is one of these:
 
 ``{"verb": "hold", "holder": text, "lease": seconds, "file": path,
-"content": text, "append": whether, "volatile": whether, "restart": [argument,
-...], "restart_seconds": seconds, "running": [argument, ...], "log": [argument,
+"content": text, "append": whether, "restart": [argument, ...],
+"restart_seconds": seconds, "running": [argument, ...], "log": [argument,
 ...]}``
     Write the file, which must not be there (append: add to the one that is),
     and restart the service. Hold that until told to undo it. If the standard
     input ends, or is silent for the length of the lease, undo it untold.
-    Volatile: a boot of the host removes the file anyway.
 
     Answered by ``{"held": true}``, ``{"refused": text}`` where somebody else
     holds an edit, or ``{"error": text, "log": text, "undone": whether}`` where
@@ -71,6 +70,8 @@ NEW = '.disk-format-new'
 LOG_CHARACTERS = 4000
 COMMAND_SECONDS = 30
 PAUSE = 0.5
+# How long somebody who only looks may keep an order waiting.
+LOCK_SECONDS = 2
 # How often an undo tries a restart that fails.
 ATTEMPTS = 3
 
@@ -122,6 +123,13 @@ def sync(directory):
 def remove(path):
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
+
+
+def remove_for_good(path):
+    """Have on the disk that a file is gone."""
+    remove(path)
+    with contextlib.suppress(FileNotFoundError):
+        sync(os.path.dirname(path))
 
 
 def missing_directories(path):
@@ -202,16 +210,24 @@ class Edit:
         self._lock_path = os.path.join(directory, 'lock')
         self._lock = None
 
-    def lock(self):
-        """Return whether nobody else works on it; then it is ours."""
+    def lock(self, only_look):
+        """Return whether nobody else works on it; then it is ours.
+
+        :param only_look: others may look meanwhile; nobody is waited for
+        """
+        kind = fcntl.LOCK_SH if only_look else fcntl.LOCK_EX
+        deadline = time.monotonic() + (0 if only_look else LOCK_SECONDS)
         while True:
             os.makedirs(self.directory, 0o700, exist_ok=True)
             lock = open(self._lock_path, 'a')
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(lock, kind | fcntl.LOCK_NB)
             except BlockingIOError:
                 lock.close()
-                return False
+                if time.monotonic() >= deadline:
+                    return False
+                time.sleep(PAUSE)
+                continue
             with contextlib.suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(lock.fileno()),
                                     os.stat(self._lock_path)):
@@ -230,6 +246,10 @@ class Edit:
                 os.rmdir(self.directory)
         self._lock.close()
 
+    def is_left(self):
+        """Whether something may not be as it was before."""
+        return os.path.exists(self._path)
+
     def state(self):
         """Return the order that was carried out and how far; None: none."""
         try:
@@ -244,25 +264,24 @@ class Edit:
         """
         path = order['file']
         state = dict(order, since=time.time(), written=False, contents=[],
-                     made=missing_directories(os.path.dirname(path)))
+                     made=(missing_directories(os.path.dirname(self.boot_file))
+                           + missing_directories(os.path.dirname(path))))
         if order['append']:
             # Is there one?
             os.stat(path)
         elif os.path.lexists(path):
             raise EditError('{} is there already'.format(path))
-        if not order['volatile']:
-            state['made'] = missing_directories(os.path.dirname(
-                self.boot_file)) + state['made']
         self._keep(state)
-        if not order['volatile']:
-            make_directories(os.path.dirname(self.boot_file))
-            write(self.boot_file, self._at_boot(order).encode())
         make_directories(os.path.dirname(path))
         state['written'] = True
         self._keep(state)
         if order['append']:
-            # The file itself, with all that belongs to it.
+            # The file itself, with all that belongs to it. On the disk before
+            # a boot may ask for it.
             os.link(path, path + BACKUP)
+            sync(os.path.dirname(path))
+        make_directories(os.path.dirname(self.boot_file))
+        write(self.boot_file, self._at_boot(order).encode())
         self.change(order['content'])
 
     def change(self, content):
@@ -290,10 +309,17 @@ class Edit:
         if state is None:
             return False
         if state['written']:
-            self._put_back(state)
+            try:
+                self._put_back(state)
+            except EditError:
+                # A boot is to leave alone what somebody else has written.
+                remove_for_good(self.boot_file)
+                raise
             restart_again(state)
+        # Only then what a boot would put back.
+        remove_for_good(self.boot_file)
+        remove(state['file'] + BACKUP)
         remove(state['file'] + NEW)
-        remove(self.boot_file)
         for directory in reversed(state['made']):
             # Somebody may have put something there.
             with contextlib.suppress(OSError):
@@ -308,22 +334,26 @@ class Edit:
     @staticmethod
     def _put_back(state):
         path, backup = state['file'], state['file'] + BACKUP
+        new = path + NEW
         if not state['append']:
             remove(path)
         elif os.path.exists(backup):
             before = read(backup)
-            if read(path) not in [before] + [
+            if os.path.exists(path) and read(path) not in [before] + [
                     before + b'\n' + content.encode()
                     for content in state['contents']]:
                 raise EditError(
                     'somebody else has changed {0} since, so it was left '
                     'alone; what it was before is in {1}'.format(path, backup))
-            # Where both are still the same file, this leaves both.
-            os.rename(backup, path)
-            remove(backup)
-        else:
-            return
-        sync(os.path.dirname(path))
+            # A boot may still ask for the backup.
+            remove(new)
+            os.link(backup, new)
+            os.rename(new, path)
+            # Where both are the same file, that leaves both.
+            remove(new)
+        # What a boot empties may have taken the directory along.
+        with contextlib.suppress(FileNotFoundError):
+            sync(os.path.dirname(path))
 
     def _at_boot(self, order):
         """Lines of tmpfiles.d(5): what a boot is to undo.
@@ -332,13 +362,13 @@ class Edit:
         """
         path = order['file']
         if order['append']:
-            undone = ['r! ' + path,
-                      'C! {0} - - - - {0}{1}'.format(path, BACKUP)]
+            # What is left then, the backup, is for restore: it can't be
+            # removed by the boot that needs it.
+            undone = ['C! {0} - - - - {0}{1}'.format(path, BACKUP)]
         else:
-            undone = ['r! ' + path, 'r! ' + self.boot_file,
-                      'R! ' + self.directory]
-        return '# Ends an edit of tempest-format-plugin.\n{}\n'.format(
-            '\n'.join(undone))
+            undone = ['R! ' + self.directory]
+        return '\n'.join(['# Ends an edit of tempest-format-plugin.',
+                          'r! ' + path, 'r! ' + self.boot_file, *undone, ''])
 
 
 # Orders
@@ -420,7 +450,7 @@ def hold(edit, order, talk):
 
 
 def obey(edit, order, talk):
-    free = edit.lock()
+    free = edit.lock(only_look=order['verb'] == 'list')
     state = edit.state()
     if order['verb'] == 'list':
         talk.answer(edit=state and {
@@ -452,7 +482,7 @@ def work(directory, boot_file, source, target):
     try:
         obey(edit, order, talk)
     except OSError as error:
-        talk.answer(error=str(error), undone=True, log='')
+        talk.answer(error=str(error), undone=not edit.is_left(), log='')
     finally:
         edit.unlock()
 

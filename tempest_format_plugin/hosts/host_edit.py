@@ -43,7 +43,10 @@ ANSWER_SECONDS = 2 * RESTART_SECONDS * (edit_script.ATTEMPTS + 1)
 # needs, so nothing is sent before that.
 _READY = 'ready'
 _START = (f'import os; os.write(1, b"{_READY}\\n"); source = b""\n'
-          'while len(source) < {0}: source += os.read(0, {0} - len(source))\n'
+          'while len(source) < {0}:\n'
+          '  piece = os.read(0, {0} - len(source))\n'
+          '  if not piece: raise SystemExit(1)\n'
+          '  source += piece\n'
           'exec(source)')
 
 
@@ -92,9 +95,15 @@ class HostEdit:
         :raises EditError: it went wrong; the edit has ended
         :raises HostAccessError: the connection has ended, and so the edit
         """
-        with self._lock:
-            self._talk.ask(verb='change', content=render(
-                self._host.profile.edit_kind, options))
+        try:
+            with self._lock:
+                self._talk.ask(verb='change', content=render(
+                    self._host.profile.edit_kind, options))
+        except BaseException:
+            # Nobody may know of it any more. The host undoes it.
+            self._ended.set()
+            self._talk.close()
+            raise
 
     def undo(self):
         """Have the host as it was, and nova-compute restarted there.
@@ -141,7 +150,6 @@ def hold(host, options, holder):
             verb='hold', holder=holder, lease=LEASE,
             file=profile.edit_file, content=render(profile.edit_kind, options),
             append=profile.edit_kind == profiles.IN_PLACE,
-            volatile=profile.edit_file.startswith('/run/'),
             restart=profile.restart, restart_seconds=RESTART_SECONDS,
             running=profile.running, log=profile.log)
     except BaseException:

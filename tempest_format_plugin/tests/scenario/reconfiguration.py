@@ -19,6 +19,7 @@ import socket
 from oslo_log import log
 from tempest import config
 from tempest.lib.common.utils import test_utils
+from tempest.lib import exceptions as lib_exc
 
 from tempest_format_plugin import cloud
 from tempest_format_plugin import config as format_config
@@ -46,12 +47,14 @@ class ReconfigureScenarioTest(images.ImageScenarioTest):
         super().setUp()
         # By host.
         self._edits = {}
+        # Before there is a server: the first cleanup is the last to run.
+        self.addCleanup(self._restore_all)
 
     def set_options(self, host, options):
         """Give nova-compute on a host other options, until the end.
 
         Called again for the same host it replaces those. They are undone
-        after the servers that the test makes from now on are gone.
+        after the test's servers are gone.
 
         :param options: {group: {option: value}}, as in nova.conf
         :raises EditError: nova-compute doesn't start with them
@@ -61,16 +64,16 @@ class ReconfigureScenarioTest(images.ImageScenarioTest):
             f'[{group}] {name} = {value}'
             for group, those in options.items()
             for name, value in those.items()))
+        reported = self._reported(host)
         edit = self._edits.pop(host, None)
         if edit is not None:
             edit.change(options)
         else:
             self._refuse_other_servers(host)
-            self.addCleanup(self.restore_options, host)
             edit = host_edit.hold(cloud.compute_hosts().get(host), options,
                                   self._holder())
         self._edits[host] = edit
-        self._wait_until_ready(host, edit)
+        self._wait_until_ready(host, reported, edit)
 
     def set_backend(self, host, backend):
         """Give a host an image backend, if it isn't its own already.
@@ -80,10 +83,14 @@ class ReconfigureScenarioTest(images.ImageScenarioTest):
         if host in self._edits or host not in cloud.hosts_of_backend(backend):
             self.set_options(host, {'libvirt': {'images_type': backend}})
 
-    def host_of_backend(self, backend):
-        """Return a compute host that has an image backend, or is given it."""
-        host, = [*cloud.hosts_of_backend(backend),
-                 *self.hosts_of(cloud.ANY, 1)][:1]
+    def host_of_backend(self, backend, other_than=None):
+        """Return a compute host that has an image backend, or is given it.
+
+        :param other_than: a host that it must not be
+        """
+        host = next(each for each in [*cloud.hosts_of_backend(backend),
+                                      *cloud.hosts_of_backend(cloud.ANY)]
+                    if each != other_than)
         self.set_backend(host, backend)
         return host
 
@@ -104,8 +111,14 @@ class ReconfigureScenarioTest(images.ImageScenarioTest):
         edit = self._edits.pop(host, None)
         if edit is not None:
             LOG.info('nova-compute on %s: restoring its options', host)
+            reported = self._reported(host)
             edit.undo()
-            self._wait_until_ready(host)
+            self._wait_until_ready(host, reported)
+
+    def _restore_all(self):
+        # A cleanup each, so that one that fails spares the others none.
+        for host in self._edits:
+            self.addCleanup(self.restore_options, host)
 
     def _holder(self):
         return (f'{self.id()} of {getpass.getuser()} at '
@@ -138,19 +151,23 @@ class ReconfigureScenarioTest(images.ImageScenarioTest):
 
         A service may be up that can't be reached yet.
         """
-        hypervisor = self.os_admin.hypervisor_client.show_hypervisor_uptime(
-            self.hypervisor_of(host)['id'])['hypervisor']
+        client = self.os_admin.hypervisor_client
+        try:
+            hypervisor = client.show_hypervisor_uptime(
+                self.hypervisor_of(host)['id'])['hypervisor']
+        except (lib_exc.BadRequest, lib_exc.ServerFault) as error:
+            LOG.info('nova-compute on %s does not answer: %s', host, error)
+            return False
         return bool(hypervisor['uptime'])
 
-    def _wait_until_ready(self, host, edit=None):
+    def _wait_until_ready(self, host, reported, edit=None):
         """Wait until nova-compute, which was restarted, reports and answers.
 
+        :param reported: when it last reported before its restart, see
+            _reported
         :param edit: HostEdit to undo, and to ask for the reason, if it
             doesn't
         """
-        # The last of the process that is gone.
-        reported = self._reported(host)
-
         def dead():
             return edit is not None and not edit.state()[0]
 

@@ -33,8 +33,8 @@ class TestEvacuation(reconfiguration.ReconfigureScenarioTest):
 
     def evacuate(self, source, target):
         """The steps of both tests, given the hosts' backends."""
-        source, target = map(self.host_of_backend, (source, target))
-        self.assertNotEqual(source, target)
+        source = self.host_of_backend(source)
+        target = self.host_of_backend(target, other_than=source)
         server = self.boot_server(source)
         self.expect_boot_and_agreement(server, 'before-the-evacuation')
         self.take_down(source)
@@ -50,6 +50,8 @@ class TestEvacuation(reconfiguration.ReconfigureScenarioTest):
 
         If the runner ends the host undoes it by itself, as any edit.
         """
+        # Back before its servers are deleted, of which it must know.
+        self.addCleanup(self.restore_options, host)
         self.set_options(host, {'DEFAULT': {'report_interval': NO_REPORTS}})
         self.wait_until(lambda: not self.is_up(host), lambda in_time: (
             f'compute host {host}: expected nova to take nova-compute, which '

@@ -33,7 +33,7 @@ class FleetConversionTest(reconfiguration.ReconfigureScenarioTest,
     servers have the new one (review 570528).
     """
 
-    needed_features = ('snapshot', 'cold_migration', 'resize',
+    needed_features = ('cold_migration', 'resize',
                        *live_migrations.LiveMigrationVerbs.needed_features)
     # 1.6: traits, by which the target of a resize is chosen.
     placement_min_microversion = '1.6'
@@ -50,12 +50,8 @@ class FleetConversionTest(reconfiguration.ReconfigureScenarioTest,
         self.clear_in_the_end(host)
         server = self.boot_server(host)
         self.expect_boot_and_agreement(server, 'before-the-conversion')
-        # One that has the new backend already needs no restart.
-        other = next(each for each in [
-            *cloud.hosts_of_backend(self.new_backend),
-            *cloud.hosts_of_backend(cloud.ANY)] if each != host)
-        for converted in (host, other):
-            self.set_backend(converted, self.new_backend)
+        self.set_backend(host, self.new_backend)
+        other = self.host_of_backend(self.new_backend, other_than=host)
         self.expect_same_boot(server)
         self.expect_agreement(server, 'after-the-conversion')
         return server, other

@@ -111,14 +111,13 @@ class OverlayTest(ImageCacheTest):
 
     images_type = 'qcow2'
 
-    def boot_over_cache(self, host, force_raw):
+    def boot_over_cache(self, host, image, force_raw):
         """Boot a server from a qcow2 image that is new to a host."""
-        image = self.own_image('qcow2')
         configuration = self.set_force_raw(host, force_raw)
         server = self.boot_server(host, image)
         self.expect_boot_and_agreement(server, 'before-the-change')
         self.expect_as_documented(server, configuration)
-        return server, image
+        return server
 
 
 @decorators.serial
@@ -130,7 +129,8 @@ class TestOverlayOverCache(OverlayTest):
     def flip(self, force_raw):
         """The steps of both tests."""
         host, = self.hosts_of(cloud.ANY, 1)
-        old, image = self.boot_over_cache(host, force_raw)
+        image = self.own_image('qcow2')
+        old = self.boot_over_cache(host, image, force_raw)
         self.set_force_raw(host, not force_raw)
         self.hard_reboot(old)
         self.expect_boot_and_agreement(old, 'after-the-hard-reboot')
@@ -165,15 +165,17 @@ class TestOverlayOverCache(OverlayTest):
 class TestOverlayMigrated(OverlayTest):
     """A server goes to a host that has force_raw_images the other way."""
 
-    needed_features = ('snapshot', 'cold_migration')
+    needed_features = ('cold_migration',)
     needed_hosts = {cloud.ANY: 2}
 
     def migrate(self, force_raw):
         """The steps of both tests."""
         source, target = self.hosts_of(cloud.ANY, 2)
         self.clear_in_the_end(source)
+        # First: to make it, a host may be given other options.
+        image = self.own_image('qcow2')
         self.set_force_raw(target, not force_raw)
-        server, _ = self.boot_over_cache(source, force_raw)
+        server = self.boot_over_cache(source, image, force_raw)
         self.cold_migrate(server, target)
         self.expect_boot_and_agreement(server, 'after-the-migration')
         self.confirm_resize(server)

@@ -40,8 +40,8 @@ RESTORED = 60
 class TestEditFaults(reconfiguration.ReconfigureScenarioTest):
     """Whatever happens to an edit, the host is as before within a minute.
 
-    Its configuration files are the same, byte for byte, nova-compute is up
-    with them, and nothing else is left.
+    Its configuration files are the same, byte for byte, nova-compute reports
+    and answers with them, and nothing else is left.
     """
 
     needed_hosts = {cloud.ANY: 1}
@@ -196,14 +196,22 @@ class TestEditFaults(reconfiguration.ReconfigureScenarioTest):
                 seen.update(now=self.look())
             except exceptions.HostAccessError as error:
                 seen.update(now=str(error))
-            return (seen['now'] == self.before
-                    and self.shown_address() == self.address)
+            if (seen['now'] != self.before
+                    or self.shown_address() != self.address):
+                return False
+            reported = self._reported(self.name)
+            seen.setdefault('reported', reported)
+            return (reported not in (None, seen['reported'])
+                    and self._answers(self.name))
         seen = {}
         self.assertTrue(
             test_utils.call_until_true(as_before, RESTORED, 1),
             f'compute host {self.name}: expected to be as before within '
             f'{RESTORED} s; nova shows {self.shown_address()}, expected '
-            f'{self.address}; expected\n{self.before}\nfound\n{seen["now"]}')
+            f'{self.address}, and a report after '
+            f'{seen.get("reported", "that")}, last was '
+            f'{self._reported(self.name)}; expected\n{self.before}\n'
+            f'found\n{seen["now"]}')
 
     def cut_network(self, seconds):
         """Take the host off the network, but for itself, for some seconds."""

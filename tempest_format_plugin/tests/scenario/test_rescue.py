@@ -22,7 +22,7 @@ CONF = config.CONF
 class TestRescue(images.ImageScenarioTest):
     """Rescue: nova makes disk.rescue of an image, beside the root disk."""
 
-    needed_features = ('snapshot', 'rescue')
+    needed_features = ('rescue',)
 
     def rescue_and_unrescue(self, backend, image_format):
         """The steps of each test."""

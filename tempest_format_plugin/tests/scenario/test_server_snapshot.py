@@ -23,6 +23,7 @@ class TestServerSnapshot(images.ImageScenarioTest):
     (snapshot in nova/virt/libvirt/driver.py).
     """
 
+    needed_features = ('snapshot',)
     needed_hosts = {'raw': 1, 'qcow2': 1}
 
     def snapshot_and_boot(self, backend, other_backend):

@@ -59,7 +59,7 @@ class RestoreTest(base.TestCase):
 
     def test_list(self):
         self.edits['node-1'] = EDIT
-        self.assertEqual((0, [f'node-1: {MADE}, held by nobody',
+        self.assertEqual((1, [f'node-1: {MADE}, held by nobody',
                               'node-2: nothing to undo']),
                          self.run_command('--list'))
         self.assertFalse(self.restore.called)
@@ -67,7 +67,7 @@ class RestoreTest(base.TestCase):
     def test_held(self):
         self.edits['node-1'] = EDIT | {'held': True}
         status, lines = self.run_command()
-        self.assertEqual(0, status)
+        self.assertEqual(1, status)
         self.assertEqual(f'node-1: {MADE}, still held: left alone', lines[0])
         self.assertFalse(self.restore.called)
 

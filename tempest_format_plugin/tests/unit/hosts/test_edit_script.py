@@ -15,6 +15,7 @@ import errno
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -133,7 +134,7 @@ class EditScriptTest(base.TestCase):
         sh = ['/bin/sh', '-c']
         return {'verb': 'hold', 'holder': 'me', 'lease': 60,
                 'file': str(self.drop_in), 'content': CONTENT,
-                'append': False, 'volatile': False,
+                'append': False,
                 'restart': [*sh, RESTART, str(self.host)],
                 'restart_seconds': 30,
                 'running': ['test', '-e', str(self.host / 'runs')],
@@ -429,13 +430,23 @@ class EditScriptTest(base.TestCase):
 
     def test_what_a_boot_undoes_in_place(self):
         self.assertEqual(
-            [f'r! {self.conf}',
+            [f'r! {self.conf}', f'r! {self.host}/etc/tmpfiles.d/edit.conf',
              f'C! {self.conf} - - - - {self.conf}{edit_script.BACKUP}'],
             self.boot_lines(**self.in_place()))
 
-    def test_volatile(self):
-        self.hold(volatile=True)
-        self.assertFalse((self.host / 'etc/tmpfiles.d').exists())
+    def test_look_while_it_is_ordered(self):
+        """Whoever only looks refuses nobody."""
+        looking = edit_script.Edit(str(self.host / 'state'), 'x')
+        self.assertTrue(looking.lock(only_look=True))
+        guard = self.start()
+        time.sleep(0.2)
+        looking.unlock()
+        self.assertEqual({'held': True}, guard.hear())
+
+    def test_two_who_look(self):
+        for _ in range(2):
+            self.assertTrue(edit_script.Edit(
+                str(self.host / 'state'), 'x').lock(only_look=True))
 
 
 class FullDiskTest(base.TestCase):
@@ -453,10 +464,10 @@ class FullDiskTest(base.TestCase):
         """Let the disk be full at a write; return whether one was."""
         edit = edit_script.Edit(str(self.host / 'state'),
                                 str(self.host / 'tmpfiles.d/x.conf'))
-        self.assertTrue(edit.lock())
+        self.assertTrue(edit.lock(only_look=False))
         effects = [None] * number + [OSError(errno.ENOSPC, 'No space left')]
         order = {'file': str(self.conf if append else self.host / 'd/x.conf'),
-                 'content': CONTENT, 'append': append, 'volatile': False}
+                 'content': CONTENT, 'append': append}
         with mock.patch.object(os, 'fchmod', side_effect=[
                 *effects, *[None] * 20]):
             try:
@@ -484,3 +495,132 @@ class FullDiskTest(base.TestCase):
 
     def test_in_place(self):
         self.check(append=True)
+
+
+class PowerCut(BaseException):
+    """The end of everything that isn't on the disk yet."""
+
+
+class BootTest(base.TestCase):
+    """Wherever the power is cut, a boot leaves the configuration as before."""
+
+    def setUp(self):
+        super().setUp()
+        self.directory = pathlib.Path(self.useFixture(
+            fixtures.TempDir()).path)
+        self.restart = self.useFixture(fixtures.MockPatchObject(
+            edit_script, 'restart')).mock
+        # How many steps the power stays on for; None: it does.
+        self.steps = None
+        for module, name in ((edit_script, 'sync'), (edit_script, 'remove')):
+            self.useFixture(fixtures.MockPatchObject(
+                module, name, self.step(getattr(module, name))))
+
+    def step(self, function):
+        """Return a function that the power may fail before."""
+        def step(*arguments):
+            if self.steps == 0:
+                raise PowerCut
+            if self.steps is not None:
+                self.steps -= 1
+            return function(*arguments)
+        return step
+
+    def edit(self):
+        edit = edit_script.Edit(str(self.host / 'state'),
+                                str(self.host / 'tmpfiles.d/x.conf'))
+        self.assertTrue(edit.lock(only_look=False))
+        return edit
+
+    def boot(self):
+        """Do what systemd-tmpfiles does: first remove, then copy."""
+        file = self.host / 'tmpfiles.d/x.conf'
+        lines = file.read_text().splitlines()[1:] if file.exists() else []
+        for kind, path, *_ in map(str.split, lines):
+            if kind == 'r!':
+                pathlib.Path(path).unlink(missing_ok=True)
+            elif kind == 'R!':
+                shutil.rmtree(path, ignore_errors=True)
+        for kind, path, *rest in map(str.split, lines):
+            if kind == 'C!' and not os.path.exists(path):
+                shutil.copy2(rest[-1], path)
+
+    def check(self, append, emptied=False):
+        """Cut the power before each step of apply, change and undo.
+
+        :param emptied: a boot empties the directory of the file, as /run
+        """
+        number, done = 0, False
+        while not done:
+            self.host = self.directory / str(number)
+            (self.host / 'etc').mkdir(parents=True)
+            conf = self.host / 'etc/nova.conf'
+            conf.write_text(BEFORE)
+            file = conf if append else self.host / 'run/d/x.conf'
+            edit = self.edit()
+            self.steps = number
+            try:
+                edit.apply({'file': str(file), 'content': CONTENT,
+                            'append': append})
+                edit.change('other')
+                edit.undo()
+                done = True
+            except PowerCut:
+                pass
+            self.steps = None
+            edit.unlock()
+            if emptied:
+                shutil.rmtree(self.host / 'run', ignore_errors=True)
+            self.boot()
+            self.assertEqual(BEFORE, conf.read_text(), number)
+            self.assertFalse((self.host / 'run/d/x.conf').exists(), number)
+            # What the operator writes then stays, whatever boots come.
+            if append:
+                conf.write_text(BEFORE + '#')
+                self.boot()
+                self.assertEqual(BEFORE + '#', conf.read_text(), number)
+                conf.write_text(BEFORE)
+            edit = self.edit()
+            edit.undo()
+            edit.unlock()
+            self.assertEqual(
+                [conf], [each for each in self.host.rglob('*')
+                         if each.is_file()], number)
+            self.assertEqual(BEFORE, conf.read_text(), number)
+            number += 1
+        self.assertGreater(number, 12)
+
+    def test_drop_in(self):
+        self.check(append=False)
+
+    def test_in_place(self):
+        self.check(append=True)
+
+    def test_directory_that_a_boot_empties(self):
+        self.check(append=False, emptied=True)
+
+    def test_restart_that_fails_before_the_boot(self):
+        """What a boot may need stays until there is nothing to put back."""
+        self.host = self.directory
+        conf = self.host / 'nova.conf'
+        conf.write_text(BEFORE)
+        edit = self.edit()
+        edit.apply({'file': str(conf), 'content': CONTENT, 'append': True})
+        self.useFixture(fixtures.MockPatchObject(
+            edit_script, 'restart_again', side_effect=edit_script.EditError))
+        self.assertRaises(edit_script.EditError, edit.undo)
+        edit.unlock()
+        self.boot()
+        self.assertEqual(BEFORE, conf.read_text())
+
+    def test_somebody_elses_change_before_the_boot(self):
+        self.host = self.directory
+        conf = self.host / 'nova.conf'
+        conf.write_text(BEFORE)
+        edit = self.edit()
+        edit.apply({'file': str(conf), 'content': CONTENT, 'append': True})
+        conf.write_text('theirs')
+        self.assertRaises(edit_script.EditError, edit.undo)
+        edit.unlock()
+        self.boot()
+        self.assertEqual('theirs', conf.read_text())

@@ -13,7 +13,10 @@
 import dataclasses
 import inspect
 import pathlib
+import subprocess
+import sys
 import time
+from unittest import mock
 
 import fixtures
 
@@ -101,6 +104,21 @@ class HostEditTest(base.TestCase):
                          self.file.read_text())
         edit.undo()
         self.wait_until_undone()
+
+    def test_change_that_is_interrupted(self):
+        """Nobody knows of the edit any more: it isn't kept alive."""
+        self.useFixture(fixtures.MockPatchObject(host_edit, 'RENEWAL', 0.2))
+        edit = self.hold()
+        with mock.patch.object(edit._talk, 'ask',
+                               side_effect=KeyboardInterrupt):
+            self.assertRaises(KeyboardInterrupt, edit.change, OPTIONS)
+        self.wait_until_undone()
+
+    def test_runner_that_is_gone_before_the_script_is_there(self):
+        ended = subprocess.run(
+            [sys.executable, '-c', host_edit._START.format(100)],
+            input=b'less than that', capture_output=True, timeout=20)
+        self.assertEqual(1, ended.returncode)
 
     def test_in_place(self):
         self.file.parent.mkdir()

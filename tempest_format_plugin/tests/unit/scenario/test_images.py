@@ -83,6 +83,13 @@ class ImagesTest(base.ScenarioTestCase):
         self.assertRaises(self.scenario.skipException,
                           self.scenario.image_of, 'qcow2')
 
+    def test_neither_image_nor_snapshots(self):
+        self.formats['alt'] = 'raw'
+        self.conf.config(group='compute-feature-enabled', snapshot=False)
+        error = self.assertRaises(self.scenario.skipException,
+                                  self.scenario.image_of, 'qcow2')
+        self.assertIn('image_ref_alt is qcow2', str(error))
+
     def test_detected_format(self):
         # A boot sector with a partition of type 0x83.
         partitioned = bytes(450) + b'\x83' + bytes(59) + b'\x55\xaa'

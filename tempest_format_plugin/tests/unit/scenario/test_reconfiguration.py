@@ -12,6 +12,7 @@
 from unittest import mock
 
 import fixtures
+from tempest.lib import exceptions as lib_exc
 
 from tempest_format_plugin.hosts import exceptions
 from tempest_format_plugin.hosts import host_edit
@@ -75,6 +76,38 @@ class ReconfigurationTest(base.ScenarioTestCase):
         host, options, holder = self.hold.call_args.args
         self.assertEqual((self.host, OPTIONS), (host, options))
         self.assertRegex(holder, r'runTest of \S+ at \S+, process \d+$')
+
+    def test_hosts_in_turn(self):
+        """The last one to be changed is restored first, after the server."""
+        edits = [mock.Mock(**{'state.return_value': (True, '')})
+                 for _ in range(2)]
+        self.hold.side_effect = edits
+        order = mock.Mock()
+        for number, edit in enumerate(edits):
+            order.attach_mock(edit.undo, f'undo_{number}')
+        order.attach_mock(self.servers.delete_server, 'delete_server')
+        edits[1].undo.side_effect = OSError
+
+        def body(scenario):
+            # Made before the host is changed.
+            scenario.boot_server(HOST)
+            for host in (HOST, base.TARGET):
+                scenario.set_options(host, OPTIONS)
+        self.run_scenario(body)
+        self.assertEqual(['delete_server', 'undo_1', 'undo_0'],
+                         [call[0] for call in order.mock_calls
+                          if '(' not in call[0]])
+
+    def test_report_between_the_order_and_its_answer(self):
+        self.reports('1', '2', '2')
+        self.set()
+        self.assertEqual(0, self.clock.now)
+
+    def test_does_not_answer_yet(self):
+        self.uptime.side_effect = [lib_exc.BadRequest, lib_exc.ServerFault,
+                                   {'hypervisor': {'uptime': '1 day'}}]
+        self.set()
+        self.assertGreaterEqual(self.clock.now, 2)
 
     def test_waits_until_it_is_ready(self):
         self.reports('1', '1', '1', '2')
@@ -144,6 +177,14 @@ class ReconfigurationTest(base.ScenarioTestCase):
     def test_backend_that_no_host_has(self):
         self.conf.set(compute_backends={HOST: 'raw'})
         self.assertEqual(HOST, self.scenario.host_of_backend('qcow2'))
+        self.assertTrue(self.hold.called)
+
+    def test_another_host(self):
+        self.conf.set(compute_backends={HOST: 'raw', base.TARGET: 'raw'})
+        self.assertEqual(HOST, self.scenario.host_of_backend('raw'))
+        self.assertFalse(self.hold.called)
+        self.assertEqual(base.TARGET, self.scenario.host_of_backend(
+            'qcow2', other_than=HOST))
         self.assertTrue(self.hold.called)
 
     def test_forget_image(self):
