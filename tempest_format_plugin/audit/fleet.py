@@ -101,6 +101,10 @@ class Observer:
                 self._manager.attachments_client_latest, server_id, host))
         return server
 
+    def leave(self, host):
+        """Close the connection to a host that is done with."""
+        cloud.compute_hosts().get(host).close()
+
     def _explain_absence(self, host, server_id):
         try:
             server = self._manager.servers_client.show_server(

@@ -30,7 +30,7 @@ class ServerGone(Exception):
     """A server isn't where it was listed: deleted, or moved meanwhile."""
 
 
-def walk(journal, observe, at_once, told=lambda: None):
+def walk(journal, observe, leave, at_once, told=lambda: None):
     """Look at each server of a journal that nobody has looked at yet.
 
     A host that can't be used and a server that makes no sense are noted as
@@ -41,13 +41,15 @@ def walk(journal, observe, at_once, told=lambda: None):
         returns a ServerObservation. It is called for one server of a host at
         a time, in several threads for several hosts, and may raise HostError,
         ObservationError or ServerGone
+    :param leave: function(host) that is called when a host is done with, in
+        the thread that has looked at it
     :param at_once: how many hosts are looked at at once, at most
     :param told: function that is called after each server, in any thread
     """
     stopped = threading.Event()
     with futures.ThreadPoolExecutor(at_once) as pool:
-        hosts = [pool.submit(_look_at_host, journal, observe, host, stopped,
-                             told) for host in journal.hosts_to_do()]
+        hosts = [pool.submit(_look_at_host, journal, observe, leave, host,
+                             stopped, told) for host in journal.hosts_to_do()]
         try:
             for host in futures.as_completed(hosts):
                 host.result()
@@ -57,7 +59,14 @@ def walk(journal, observe, at_once, told=lambda: None):
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _look_at_host(journal, observe, host, stopped, told):
+def _look_at_host(journal, observe, leave, host, stopped, told):
+    try:
+        _look_at_servers(journal, observe, host, stopped, told)
+    finally:
+        leave(host)
+
+
+def _look_at_servers(journal, observe, host, stopped, told):
     unusable = 0
     while servers := journal.to_do(host, BATCH):
         for server, has_volumes in servers:

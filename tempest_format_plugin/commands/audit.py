@@ -98,7 +98,8 @@ class Audit(command.Command):
                     _say(f'{nowhere} servers are on no host')
             progress = _Progress(journal)
             try:
-                walk.walk(journal, fleet.Observer(manager).observe,
+                observer = fleet.Observer(manager)
+                walk.walk(journal, observer.observe, observer.leave,
                           parsed_args.hosts_at_once, progress.told)
             except KeyboardInterrupt:
                 _say('interrupted; with --journal it can be gone on with')

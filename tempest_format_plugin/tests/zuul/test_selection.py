@@ -52,7 +52,8 @@ LAB = {
     'test_rescue.TestRescue',
     'test_server_snapshot.TestServerSnapshot',
     'test_shelve.TestShelve',
-    # It edits the files of servers on the hosts.
+    # They edit the files of servers on the hosts.
+    'test_audit.TestAudit',
     'test_observation.TestObservation',
 }
 # Tests with these attributes are for one job alone.

@@ -30,6 +30,7 @@ class WalkTest(base.TestCase):
         self.journal = journal.Journal(':memory:')
         self.addCleanup(self.journal.close)
         self.looked_at = []
+        self.left = []
 
     def servers(self, hosts=2, each=3):
         self.journal.add((f's-{host}-{number}', f'h-{host}', 'p', False)
@@ -45,7 +46,7 @@ class WalkTest(base.TestCase):
                 raise raised[server]
             return (observed.server(observed.disk(file='qcow2'))
                     if server in disagreeing else AGREEING)
-        walk.walk(self.journal, observe, at_once)
+        walk.walk(self.journal, observe, self.left.append, at_once)
 
     def counts(self):
         return tuple(self.journal.counts().values())
@@ -76,6 +77,7 @@ class WalkTest(base.TestCase):
         self.servers(each=50)
         self.walk(*((f's-0-{number}', error) for number in range(50)))
         self.assertEqual((50, 0, 50), self.counts())
+        self.assertEqual({'h-0', 'h-1'}, {*self.left})
         self.assertEqual(walk.PATIENCE, sum(
             server.startswith('s-0-') for server in self.looked_at))
         self.assertEqual({'compute host h-0: no SSH connection'}, {
@@ -104,7 +106,7 @@ class WalkTest(base.TestCase):
         self.servers(hosts=5, each=2)
         timer = threading.Timer(0.2, both.set)
         timer.start()
-        walk.walk(self.journal, observe, 3)
+        walk.walk(self.journal, observe, self.left.append, 3)
         timer.join()
         self.assertEqual(3, max(most))
         self.assertEqual((10, 0, 0), self.counts())
@@ -116,7 +118,8 @@ class WalkTest(base.TestCase):
             self.looked_at.append(server)
             raise KeyboardInterrupt
         self.assertRaises(KeyboardInterrupt, walk.walk, self.journal, observe,
-                          1)
+                          self.left.append, 1)
+        self.assertEqual(['h-0'], self.left)
         self.assertEqual(1, len(self.looked_at))
         self.assertEqual((0, 0, 0), self.counts())
         # Nothing that was listed is lost.
@@ -136,7 +139,7 @@ class WalkTest(base.TestCase):
             self.servers(hosts=1, each=each)
             tracemalloc.start()
             try:
-                walk.walk(self.journal, lambda *_: AGREEING, 1)
+                walk.walk(self.journal, lambda *_: AGREEING, str, 1)
                 return tracemalloc.get_traced_memory()[1]
             finally:
                 tracemalloc.stop()

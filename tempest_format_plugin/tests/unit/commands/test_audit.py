@@ -37,6 +37,8 @@ class AuditTest(base.TestCase):
         self.observe = self.useFixture(fixtures.MockPatchObject(
             fleet.Observer, 'observe')).mock
         self.observe.return_value = observed.server(observed.disk())
+        self.leave = self.useFixture(fixtures.MockPatchObject(
+            fleet.Observer, 'leave')).mock
 
     def run_command(self, *arguments):
         """Return the exit status, what it printed and what it said."""
@@ -52,6 +54,8 @@ class AuditTest(base.TestCase):
         self.assertEqual(0, status)
         self.assertEqual("2 agrees, 0 disagrees, 0 couldn't tell\n", printed)
         self.assertIn('1 servers are on no host', said)
+        self.assertEqual(['h-1', 'h-2'], sorted(
+            call.args[0] for call in self.leave.mock_calls))
 
     def test_disagree(self):
         self.observe.return_value = observed.server(
