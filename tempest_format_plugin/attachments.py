@@ -15,6 +15,8 @@
 import json
 import urllib.parse
 
+from tempest.lib import exceptions as lib_exc
+
 from tempest_format_plugin.formats import attachment
 from tempest_format_plugin.formats import models
 
@@ -39,7 +41,11 @@ def of_server(client, server_id, host):
         # Operators may take filters away (resource_filters.json of cinder).
         if listed['instance'] != server_id:
             continue
-        shown = client.show_attachment(listed['id'])['attachment']
+        try:
+            shown = client.show_attachment(listed['id'])['attachment']
+        except lib_exc.NotFound:
+            # It was detached meanwhile.
+            continue
         found += [
             attachment.parse(shown, source=models.ATTACHMENT, host=host),
             attachment.parse(listed, source=models.ATTACHMENT_LIST,

@@ -57,13 +57,14 @@ def audit(hosts, servers, endpoint):
     target = ssh.Endpoint(**endpoint)
     fleet = compute_host.ComputeHosts(lambda host: target, profile.get(
         'lab', observe=f'sh -c "cat {REPORT}"'))
-    with tempfile.NamedTemporaryFile() as file, journals.opened(
-            file.name) as journal:
-        journal.add((str(uuid.UUID(int=number)), f'host-{number % hosts}',
-                     'project', False) for number in range(servers))
+    with tempfile.TemporaryDirectory() as directory, journals.opened(
+            f'{directory}/journal') as journal:
+        journal.begin([], 'now', (
+            (str(uuid.UUID(int=number)), f'host-{number % hosts}', 'project',
+             []) for number in range(servers)))
         started = time.monotonic()
         walk.walk(journal, lambda host, server, _: fleet.get(host).observe(
-            server), lambda host: fleet.get(host).close(), HOSTS_AT_ONCE)
+            server), fleet.forget, HOSTS_AT_ONCE)
         seconds = time.monotonic() - started
         if journal.counts()[journals.AGREES] != servers:
             sys.exit(f'expected {servers} servers that agree, found '
@@ -79,6 +80,11 @@ def main():
     most_hosts, most_disks = map(int, sys.argv[1:] or (1000, 50000))
     figures = []
     with fakes.SshServer() as server:
+        # As of a real fleet: a line for each host.
+        with open(server.known_hosts, 'a') as known:
+            for number in range(most_hosts):
+                known.write(f'host-{number} {server.host_key.get_name()} '
+                            f'{server.host_key.get_base64()}\n')
         endpoint = server.endpoint()
         arguments = json.dumps({
             name: str(value) if isinstance(value, pathlib.Path) else value

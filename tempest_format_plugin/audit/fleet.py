@@ -29,6 +29,12 @@ PAGE = 1000
 # 3.27: attachments.
 VOLUME_MICROVERSION = '3.27'
 
+_HOST = 'OS-EXT-SRV-ATTR:host'
+
+
+class NoAdmin(Exception):
+    """nova doesn't tell what only an admin is told."""
+
 
 def admin():
     """Return the clients of the admin of [auth].
@@ -47,12 +53,13 @@ def admin():
 
 
 def servers(servers_client, hosts=(), projects=(), ids=()):
-    """Yield (id, host, project, whether it has volumes) of each server.
+    """Yield (id, host, project, ids of volumes) of each server.
 
     Those that are on no host, as shelved ones, have host None. A page of them
     is in memory at a time.
 
     :param hosts, projects, ids: only servers of one of these; empty: of all
+    :raises NoAdmin: nova doesn't tell the host
     """
     if ids:
         for server_id in ids:
@@ -69,13 +76,20 @@ def servers(servers_client, hosts=(), projects=(), ids=()):
                 facts = _facts(server)
                 if not projects or facts[2] in projects:
                     yield facts
-            marker = {'marker': page[-1]['id']}
+            following = {'marker': page[-1]['id']}
+            if following == marker:
+                # What doesn't heed the marker would go on for ever.
+                return
+            marker = following
 
 
 def _facts(server):
-    return (server['id'], server['OS-EXT-SRV-ATTR:host'],
-            server['tenant_id'],
-            bool(server['os-extended-volumes:volumes_attached']))
+    if _HOST not in server:
+        raise NoAdmin('nova does not tell the hosts of servers: the user of '
+                      '[auth] admin_username is not an admin there')
+    return (server['id'], server[_HOST], server['tenant_id'],
+            [volume['id'] for volume in
+             server['os-extended-volumes:volumes_attached']])
 
 
 class Observer:
@@ -87,33 +101,39 @@ class Observer:
     def __init__(self, manager):
         self._manager = manager
 
-    def observe(self, host, server_id, has_volumes):
+    def observe(self, host, server_id, volumes):
         """Return the ServerObservation of a server.
 
-        :raises ServerGone: it isn't there any more, or nothing of it is
+        :param volumes: ids of those that nova has attached to it
+        :raises ServerMoved: it isn't there any more
+        :raises Untold: nothing of it is there, or of one of its volumes at
+            cinder
         :raises HostError, ObservationError: see ComputeHost.observe
         """
         server = cloud.compute_hosts().get(host).observe(server_id)
         if server.state == models.ABSENT:
             self._explain_absence(host, server_id)
-        if has_volumes:
+        if volumes:
             server = server.with_attachments(attachments.of_server(
                 self._manager.attachments_client_latest, server_id, host))
+            for volume in volumes:
+                if server.of(volume, models.ATTACHMENT) is None:
+                    raise walk.Untold(f'cinder has no attachment of volume '
+                                      f'{volume}, which nova has attached')
         return server
 
     def leave(self, host):
         """Close the connection to a host that is done with."""
-        cloud.compute_hosts().get(host).close()
+        cloud.compute_hosts().forget(host)
 
     def _explain_absence(self, host, server_id):
         try:
             server = self._manager.servers_client.show_server(
                 server_id)['server']
         except lib_exc.NotFound:
-            raise walk.ServerGone('it was deleted meanwhile')
-        now = server['OS-EXT-SRV-ATTR:host']
-        if now != host:
-            raise walk.ServerGone(f'it is on {now or "no host"} by now')
-        raise walk.ServerGone(
+            raise walk.ServerMoved(None)
+        if server[_HOST] != host:
+            raise walk.ServerMoved(server[_HOST])
+        raise walk.Untold(
             f'nova says that it is on {host}, status {server["status"]}, but '
             f'libvirt there has no domain of it')

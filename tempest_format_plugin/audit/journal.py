@@ -13,30 +13,39 @@
 """What an audit has found so far, in a file: it can be gone on with."""
 
 import contextlib
+import json
+import os
 import sqlite3
 import threading
 import typing
 
 from tempest_format_plugin.formats import advice
+from tempest_format_plugin.formats import redaction
 
 AGREES = 'agrees'
 DISAGREES = 'disagrees'
 UNKNOWN = "couldn't tell"
 
+# Of a reason: qemu-img and virsh may say as much as they like.
+LONGEST = 2000
+# By which SQLite files of one application are told from those of others.
+_APPLICATION = 0x64736b66
 _TABLES = """
-CREATE TABLE IF NOT EXISTS servers (
-    id TEXT PRIMARY KEY, host TEXT, project TEXT, volumes INTEGER,
+CREATE TABLE audit (servers TEXT, listed TEXT);
+CREATE TABLE servers (
+    id TEXT PRIMARY KEY, host TEXT, project TEXT, volumes TEXT,
     outcome TEXT, reason TEXT NOT NULL DEFAULT '');
-CREATE INDEX IF NOT EXISTS servers_by_host ON servers (host, outcome);
-CREATE TABLE IF NOT EXISTS findings (
+CREATE INDEX servers_by_host ON servers (host, outcome);
+CREATE TABLE findings (
     server TEXT, disk TEXT, rule INTEGER, harm INTEGER, what TEXT,
     consequence TEXT, remedy TEXT);
-CREATE INDEX IF NOT EXISTS findings_by_harm ON findings (harm, server);
+CREATE INDEX findings_by_harm ON findings (harm, server);
+CREATE INDEX findings_by_server ON findings (server);
 """
 
 
 class JournalError(Exception):
-    """A file can't be the journal of an audit."""
+    """A file can't be the journal of this audit."""
 
 
 class Finding(typing.NamedTuple):
@@ -60,120 +69,181 @@ class Journal:
     """The servers to look at and what was found, in an SQLite file.
 
     Nothing of it is kept in memory, however many servers there are. Several
-    threads may write to it; what it yields is for one.
+    threads may write to it; what it yields is for one. No other process can
+    use the file meanwhile. There are no secrets in it.
 
     :param path: of the file, made if it isn't there
-    :raises JournalError: it is a file of another kind
+    :raises JournalError: it is a file of another kind, somebody else uses it,
+        or it can't be written
     """
 
     def __init__(self, path):
         self._lock = threading.Lock()
-        self._file = sqlite3.connect(path, check_same_thread=False)
+        self._path = path
+        with self._telling():
+            # Ids and paths of a cloud's disks are nobody else's business.
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            self._file = sqlite3.connect(path, check_same_thread=False,
+                                         timeout=1)
         try:
-            self._file.executescript(_TABLES)
-        except sqlite3.DatabaseError as error:
+            with self._telling():
+                self._open()
+        except JournalError:
             self._file.close()
+            raise
+
+    def _open(self):
+        self._file.execute('PRAGMA locking_mode = EXCLUSIVE')
+        self._file.execute('BEGIN EXCLUSIVE')
+        application, = self._file.execute('PRAGMA application_id').fetchone()
+        there, = self._file.execute(
+            'SELECT COUNT(*) FROM sqlite_master').fetchone()
+        if there and application != _APPLICATION:
+            raise sqlite3.DatabaseError('it is of another application')
+        self._file.commit()
+        if not there:
+            self._file.executescript(
+                f'PRAGMA application_id = {_APPLICATION};' + _TABLES)
+
+    @contextlib.contextmanager
+    def _telling(self):
+        try:
+            yield
+        except (OSError, sqlite3.Error) as error:
             raise JournalError(
-                f'{path}: expected the journal of an audit or no file, '
-                f'found something else ({error})') from error
+                f'{self._path}: expected the journal of an audit that nobody '
+                f'else uses, or no file: {error}') from error
+
+    @contextlib.contextmanager
+    def _writing(self):
+        with self._lock, self._telling(), self._file:
+            yield
+
+    def _read(self, query, *values):
+        with self._lock, self._telling():
+            return self._file.execute(query, values).fetchall()
 
     def close(self):
         self._file.close()
 
-    def add(self, servers):
-        """Take up servers to look at; those that are there stay as they are.
+    def begin(self, wanted, listed, servers):
+        """Take up servers to look at: all of them or, if that fails, none.
 
-        All of them or, if their iteration fails, none.
-
-        :param servers: iterable of (id, host, project, whether it has
-            volumes); those whose host is None are left out
+        :param wanted: what servers these are, as a value of JSON
+        :param listed: when they were listed, as text
+        :param servers: iterable of (id, host, project, ids of volumes); those
+            whose host is None are left out
         :returns: how many were left out
         """
         nowhere = 0
 
         def somewhere():
             nonlocal nowhere
-            for server in servers:
-                if server[1] is None:
+            for server, host, project, volumes in servers:
+                if host is None:
                     nowhere += 1
                 else:
-                    yield server
-        with self._lock, self._file:
+                    yield server, host, project, json.dumps(volumes)
+        with self._writing():
+            self._file.execute('INSERT INTO audit VALUES (?, ?)',
+                               (json.dumps(wanted), listed))
             self._file.executemany(
                 'INSERT OR IGNORE INTO servers (id, host, project, volumes) '
                 'VALUES (?, ?, ?, ?)', somewhere())
         return nowhere
 
+    def go_on(self, wanted):
+        """Go on with what is there; return whether there is anything.
+
+        Where all servers were looked at, those that nothing could be said of
+        are to be looked at once more.
+
+        :raises JournalError: it is of an audit of other servers
+        """
+        begun = self._read('SELECT servers FROM audit')
+        if not begun:
+            return False
+        if json.loads(begun[0][0]) != json.loads(json.dumps(wanted)):
+            raise JournalError(f'{self._path}: it is of an audit of other '
+                               f'servers: {begun[0][0]}')
+        if not self.to_do_count():
+            with self._writing():
+                self._file.execute(
+                    "UPDATE servers SET outcome = NULL, reason = '' WHERE "
+                    'outcome = ?', (UNKNOWN,))
+        return True
+
+    def listed(self):
+        """Return when the servers were listed, as text; '' if never."""
+        return next((listed for listed, in self._read(
+            'SELECT listed FROM audit')), '')
+
     def hosts_to_do(self):
         """Return the hosts that have servers to look at, by name."""
-        with self._lock:
-            return [host for host, in self._file.execute(
-                'SELECT DISTINCT host FROM servers WHERE outcome IS NULL '
-                'ORDER BY host')]
+        return [host for host, in self._read(
+            'SELECT DISTINCT host FROM servers WHERE outcome IS NULL '
+            'ORDER BY host')]
 
     def to_do(self, host, most):
-        """Return some (id, whether it has volumes) of a host, by id."""
-        with self._lock:
-            return [(server, bool(volumes)) for server, volumes in
-                    self._file.execute(
-                        'SELECT id, volumes FROM servers WHERE host IS ? AND '
-                        'outcome IS NULL ORDER BY id LIMIT ?', (host, most))]
+        """Return some (id, ids of volumes) of a host's servers, by id."""
+        return [(server, json.loads(volumes)) for server, volumes in
+                self._read('SELECT id, volumes FROM servers WHERE host = ? '
+                           'AND outcome IS NULL ORDER BY id LIMIT ?',
+                           host, most)]
 
     def keep(self, server, disagreements):
         """Keep what all sources said of a server.
 
         :param disagreements: of formats.agreement.judge
         """
-        with self._lock, self._file:
+        with self._writing():
             self._end(server, DISAGREES if disagreements else AGREES)
-            self._file.executemany(
-                'INSERT INTO findings VALUES (?, ?, ?, ?, ?, ?, ?)',
-                [(server, found.disk, found.rule, advised.harm, found.what,
-                  found.consequence, advised.remedy)
-                 for found, advised in ((each, advice.advise(each))
-                                        for each in disagreements)])
+            self._file.execute('DELETE FROM findings WHERE server = ?',
+                               (server,))
+            for found in disagreements:
+                advised = advice.advise(found)
+                self._file.execute(
+                    'INSERT INTO findings VALUES (?, ?, ?, ?, ?, ?, ?)',
+                    (server, _text(found.disk), found.rule, advised.harm,
+                     _text(found.what), _text(found.consequence),
+                     advised.remedy))
 
     def keep_unknown(self, server, reason):
         """Keep why nothing can be said of a server."""
-        with self._lock, self._file:
+        with self._writing():
             self._end(server, UNKNOWN, reason)
 
     def keep_host_unknown(self, host, reason):
         """The same for all servers of a host that weren't looked at."""
-        with self._lock, self._file:
+        with self._writing():
             self._file.execute(
-                'UPDATE servers SET outcome = ?, reason = ? WHERE host IS ? '
-                'AND outcome IS NULL', (UNKNOWN, reason, host))
+                'UPDATE servers SET outcome = ?, reason = ? WHERE host = ? '
+                'AND outcome IS NULL', (UNKNOWN, _text(reason), host))
 
-    def take_up(self):
-        """Go on with what is there: return whether there is anything.
+    def move(self, server, host):
+        """A server is on another host than it was listed on.
 
-        Where all servers were looked at, those that nothing could be said of
-        are to be looked at once more.
+        :param host: None: on none, or deleted; there is nothing to look at
         """
-        if not self.to_do_count():
-            with self._lock, self._file:
-                self._file.execute(
-                    "UPDATE servers SET outcome = NULL, reason = '' WHERE "
-                    'outcome = ?', (UNKNOWN,))
-        with self._lock:
-            return self._file.execute(
-                'SELECT EXISTS (SELECT * FROM servers)').fetchone()[0]
+        with self._writing():
+            if host is None:
+                self._file.execute('DELETE FROM servers WHERE id = ?',
+                                   (server,))
+            else:
+                self._file.execute('UPDATE servers SET host = ? WHERE id = ?',
+                                   (host, server))
 
     def counts(self):
         """Return {AGREES, DISAGREES or UNKNOWN: how many servers}."""
-        counts = dict.fromkeys((AGREES, DISAGREES, UNKNOWN), 0)
-        with self._lock:
-            counts.update(self._file.execute(
-                'SELECT outcome, COUNT(*) FROM servers WHERE outcome IS NOT '
-                'NULL GROUP BY outcome'))
-        return counts
+        return dict.fromkeys((AGREES, DISAGREES, UNKNOWN), 0) | dict(
+            self._read('SELECT outcome, COUNT(*) FROM servers WHERE outcome '
+                       'IS NOT NULL GROUP BY outcome'))
 
     def to_do_count(self):
         """Return how many servers nobody has looked at yet."""
-        with self._lock:
-            return self._file.execute('SELECT COUNT(*) FROM servers WHERE '
-                                      'outcome IS NULL').fetchone()[0]
+        (count,), = self._read('SELECT COUNT(*) FROM servers WHERE '
+                               'outcome IS NULL')
+        return count
 
     def findings(self):
         """Yield each Finding, the worst first."""
@@ -195,7 +265,13 @@ class Journal:
     def _end(self, server, outcome, reason=''):
         self._file.execute(
             'UPDATE servers SET outcome = ?, reason = ? WHERE id = ?',
-            (outcome, reason, server))
+            (outcome, _text(reason), server))
+
+
+def _text(words):
+    """Return words without secrets, and so that any file can hold them."""
+    return redaction.redact(words.encode(
+        'utf-8', 'backslashreplace').decode())[:LONGEST]
 
 
 @contextlib.contextmanager

@@ -19,7 +19,6 @@ import json
 import operator
 
 from tempest_format_plugin.audit import journal as journals
-from tempest_format_plugin.formats import redaction
 from tempest_format_plugin import pages
 
 FIELDS = journals.Finding._fields
@@ -33,18 +32,19 @@ def text(journal, output):
             harm = found['harm']
             output.write(f'Does harm {harm}\n{"=" * len(f"Does harm {harm}")}'
                          '\n\n')
-        output.write(
+        output.write(_line(
             f'{found["server"]} on {found["host"]} (project '
-            f'{found["project"]}), {found["disk"]}, rule {found["rule"]}\n'
-            f'    {found["what"]}: {found["consequence"]}\n'
-            f'    {found["remedy"]}\n\n')
+            f'{found["project"]}), {found["disk"]}, rule {found["rule"]}'))
+        output.write(_line(f'    {found["what"]}: {found["consequence"]}'))
+        output.write(_line(f'    {found["remedy"]}') + '\n')
     counts = journal.counts()
     if counts[journals.UNKNOWN]:
         output.write("Couldn't tell\n=============\n\n")
         for one in _unknown(journal):
-            output.write(f'{one["server"]} on {one["host"]}: '
-                         f'{one["reason"]}\n')
+            output.write(_line(
+                f'{one["server"]} on {one["host"]}: {one["reason"]}'))
         output.write('\n')
+    output.write(f'Of the servers that nova listed at {journal.listed()}: ')
     output.write(', '.join(f'{number} {name}' for name, number
                            in counts.items()))
     left = journal.to_do_count()
@@ -55,6 +55,7 @@ def as_json(journal, output):
     """Write a JSON object: counts, findings (the worst first), unknown."""
     output.write(json.dumps({
         'made': _now().isoformat(timespec='seconds'),
+        'listed': journal.listed(),
         'counts': journal.counts(), 'not_looked_at': journal.to_do_count(),
     })[:-1])
     for name, items in (('findings', _findings(journal)),
@@ -78,10 +79,22 @@ def html(journal, output):
     """Write a page that stands alone, the worst first."""
     pages.template('audit.html.j2').stream(
         title='Disks that are believed to have several formats', made=_now(),
-        counts=journal.counts(), left=journal.to_do_count(),
+        listed=journal.listed(), counts=journal.counts(),
+        left=journal.to_do_count(),
         by_harm=itertools.groupby(_findings(journal),
                                   operator.itemgetter('harm')),
         unknown=_unknown(journal)).dump(output)
+
+
+def _line(words):
+    """Return a line of text in which nothing is but what can be seen.
+
+    Names of files and what tools say of them may come from a guest, and
+    terminals obey some characters.
+    """
+    return ''.join(
+        each if each.isprintable() else
+        each.encode('unicode_escape').decode() for each in words) + '\n'
 
 
 def _now():
@@ -90,15 +103,12 @@ def _now():
 
 def _findings(journal):
     for found in journal.findings():
-        yield {field: redaction.redact(value) if isinstance(value, str)
-               else value for field, value in found._asdict().items()} | {
-                   'harm': found.harm.words}
+        yield found._asdict() | {'harm': found.harm.words}
 
 
 def _unknown(journal):
     for server, host, reason in journal.unknown():
-        yield {'server': server, 'host': host,
-               'reason': redaction.redact(reason)}
+        yield {'server': server, 'host': host, 'reason': reason}
 
 
 FORMATS = {'text': text, 'json': as_json, 'csv': as_csv, 'html': html}

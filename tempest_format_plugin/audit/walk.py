@@ -15,19 +15,37 @@
 from concurrent import futures
 import threading
 
+from oslo_log import log
+
+from tempest_format_plugin.audit import journal as journals
 from tempest_format_plugin.formats import agreement
 from tempest_format_plugin.formats import exceptions as formats_exceptions
 from tempest_format_plugin.hosts import exceptions as hosts_exceptions
+
+LOG = log.getLogger(__name__)
 
 # Servers of a host that are in memory at once.
 BATCH = 100
 # After so many servers in a row for which a host could not be used, the host
 # is given up.
 PATIENCE = 2
+# A server that has moved is looked for on its new host once.
+ROUNDS = 2
 
 
-class ServerGone(Exception):
-    """A server isn't where it was listed: deleted, or moved meanwhile."""
+class ServerMoved(Exception):
+    """A server isn't where it was listed.
+
+    :ivar host: where it is; None: on no host, or deleted
+    """
+
+    def __init__(self, host):
+        super().__init__(f'it is on {host or "no host"} by now')
+        self.host = host
+
+
+class Untold(Exception):
+    """What must be known of a server isn't to be had."""
 
 
 def walk(journal, observe, leave, at_once, told=lambda: None):
@@ -37,15 +55,23 @@ def walk(journal, observe, leave, at_once, told=lambda: None):
     such and stop nothing else.
 
     :param journal: a journal.Journal
-    :param observe: function(host, server id, whether it has volumes) that
-        returns a ServerObservation. It is called for one server of a host at
-        a time, in several threads for several hosts, and may raise HostError,
-        ObservationError or ServerGone
+    :param observe: function(host, server id, ids of its volumes) that returns
+        a ServerObservation. It is called for one server of a host at a time,
+        in several threads for several hosts. Whatever it raises is about this
+        server: ServerMoved, or why nothing can be said of it
     :param leave: function(host) that is called when a host is done with, in
         the thread that has looked at it
     :param at_once: how many hosts are looked at at once, at most
     :param told: function that is called after each server, in any thread
+    :raises JournalError: the journal can't be written
     """
+    for _ in range(ROUNDS):
+        _round(journal, observe, leave, at_once, told)
+    for host in journal.hosts_to_do():
+        journal.keep_host_unknown(host, 'it moves while it is looked for')
+
+
+def _round(journal, observe, leave, at_once, told):
     stopped = threading.Event()
     with futures.ThreadPoolExecutor(at_once) as pool:
         hosts = [pool.submit(_look_at_host, journal, observe, leave, host,
@@ -69,21 +95,30 @@ def _look_at_host(journal, observe, leave, host, stopped, told):
 def _look_at_servers(journal, observe, host, stopped, told):
     unusable = 0
     while servers := journal.to_do(host, BATCH):
-        for server, has_volumes in servers:
+        for server, volumes in servers:
             if stopped.is_set():
                 return
+            unusable_before, unusable = unusable, 0
             try:
-                found = agreement.judge(observe(host, server, has_volumes))
+                found = agreement.judge(observe(host, server, volumes))
+                journal.keep(server, found)
+            except journals.JournalError:
+                raise
+            except ServerMoved as error:
+                journal.move(server, error.host)
             except hosts_exceptions.HostAccessError as error:
                 journal.keep_unknown(server, str(error))
-                unusable += 1
+                unusable = unusable_before + 1
                 if unusable == PATIENCE:
                     journal.keep_host_unknown(host, str(error))
                     return
             except (formats_exceptions.ObservationError,
-                    hosts_exceptions.HostError, ServerGone) as error:
+                    hosts_exceptions.HostError, Untold) as error:
                 journal.keep_unknown(server, str(error))
-            else:
-                unusable = 0
-                journal.keep(server, found)
+            except Exception as error:
+                # What an API or a host answers may be anything, and must cost
+                # no more than what it is about.
+                LOG.debug('Server %s on %s', server, host, exc_info=True)
+                journal.keep_unknown(
+                    server, f'{type(error).__name__}: {error}')
             told()

@@ -11,24 +11,30 @@
 # under the License.
 
 import argparse
+import datetime
+import logging
+import os
 import sys
 import tempfile
 import time
 
 from cliff import command
+from oslo_log import log
 from tempest import config
 from tempest.lib.common import api_microversion_fixture
-from tempest.lib import exceptions as lib_exc
 
 from tempest_format_plugin.audit import fleet
 from tempest_format_plugin.audit import journal as journals
 from tempest_format_plugin.audit import render
 from tempest_format_plugin.audit import walk
+from tempest_format_plugin import cloud
+from tempest_format_plugin.formats import redaction
 
 CONF = config.CONF
+LOG = log.getLogger(__name__)
 
 # Exit statuses.
-AGREE, DISAGREE, UNKNOWN, USAGE = range(4)
+AGREE, DISAGREE, UNKNOWN, NO_AUDIT = range(4)
 # Seconds from one word of progress to the next.
 PROGRESS = 10
 
@@ -39,11 +45,14 @@ class Audit(command.Command):
     Reads only: lists servers as the admin of [auth], observes their disks on
     their hosts as the tests do, and asks cinder for their attachments. The
     exit status is 0 where all agree, 1 where some disagree, 2 where none does
-    but of some nothing could be told, 3 where there was nothing to do it with.
+    but of some nothing could be told, 3 where there was no audit.
     """
 
     def get_parser(self, prog_name):
         parser = super().get_parser(prog_name)
+        # argparse's own exit status says something else here.
+        parser.error = lambda message: parser.exit(
+            NO_AUDIT, f'{parser.format_usage()}audit: {message}\n')
         parser.add_argument(
             '--config-file', help='tempest.conf (default: as tempest run)')
         parser.add_argument(
@@ -59,8 +68,9 @@ class Audit(command.Command):
             '--format', choices=render.FORMATS, default='text',
             help='of what is printed (default: text)')
         parser.add_argument(
-            '--output', type=argparse.FileType('w'), default='-',
-            metavar='FILE', help='where to print it (default: here)')
+            '--output', metavar='FILE',
+            help='where to write it, in place of what is there (default: '
+                 'print it)')
         parser.add_argument(
             '--journal', metavar='FILE',
             help='where what was found is kept meanwhile. An audit that was '
@@ -68,42 +78,51 @@ class Audit(command.Command):
                  'that had come to its end tries again what it could not '
                  'tell. By default it is lost at the end')
         parser.add_argument(
-            '--hosts-at-once', type=int, default=20, metavar='N',
+            '--hosts-at-once', type=_positive, default=20, metavar='N',
             help='how many hosts are connected to at once (default: 20)')
         return parser
 
     def take_action(self, parsed_args):
-        if parsed_args.config_file:
-            CONF.set_config_path(parsed_args.config_file)
-        with tempfile.NamedTemporaryFile() as unnamed:
-            try:
-                with journals.opened(
-                        parsed_args.journal or unnamed.name) as journal:
-                    return self._audit(journal, parsed_args)
-            except (journals.JournalError,
-                    lib_exc.TempestException) as error:
-                print(f'audit: {error}', file=sys.stderr)
-                return USAGE
+        # It says what went wrong on a connection, with a traceback; so do we.
+        logging.getLogger('paramiko.transport').setLevel(logging.CRITICAL)
+        try:
+            if parsed_args.config_file:
+                CONF.set_config_path(parsed_args.config_file)
+            # Whether the options of the profile go together.
+            cloud.compute_hosts()
+            with tempfile.TemporaryDirectory() as directory, journals.opened(
+                    parsed_args.journal or os.path.join(
+                        directory, 'journal')) as journal:
+                return self._audit(journal, parsed_args)
+        except Exception as error:
+            # Another exit status than that of a disagreement.
+            LOG.debug('No audit', exc_info=True)
+            _say(f'{type(error).__name__}: {error}')
+            return NO_AUDIT
 
     def _audit(self, journal, parsed_args):
         with api_microversion_fixture.APIMicroversionFixture(
                 volume_microversion=fleet.VOLUME_MICROVERSION):
             manager = fleet.admin()
-            if not journal.take_up():
+            wanted = (parsed_args.host, parsed_args.project,
+                      parsed_args.server)
+            if not journal.go_on(wanted):
                 _say('listing servers')
-                nowhere = journal.add(fleet.servers(
-                    manager.servers_client, parsed_args.host,
-                    parsed_args.project, parsed_args.server))
+                nowhere = journal.begin(wanted, _now(), fleet.servers(
+                    manager.servers_client, *wanted))
                 if nowhere:
                     _say(f'{nowhere} servers are on no host')
-            progress = _Progress(journal)
+                if not journal.to_do_count():
+                    _say('there is no server to look at')
+                    return NO_AUDIT
+            observer = fleet.Observer(manager)
             try:
-                observer = fleet.Observer(manager)
                 walk.walk(journal, observer.observe, observer.leave,
-                          parsed_args.hosts_at_once, progress.told)
+                          parsed_args.hosts_at_once, _Progress(journal).told)
             except KeyboardInterrupt:
                 _say('interrupted; with --journal it can be gone on with')
-        render.FORMATS[parsed_args.format](journal, parsed_args.output)
+        _write(render.FORMATS[parsed_args.format], journal,
+               parsed_args.output)
         counts = journal.counts()
         if counts[journals.DISAGREES]:
             return DISAGREE
@@ -131,5 +150,35 @@ class _Progress:
                          for name, number in counts.items()))
 
 
+def _write(format_, journal, path):
+    """Print an audit, or write all of it to a file or nothing."""
+    if path is None:
+        format_(journal, sys.stdout)
+        sys.stdout.flush()
+        return
+    with tempfile.NamedTemporaryFile(
+            'w', encoding='utf-8', delete=False,
+            dir=os.path.dirname(os.path.abspath(path))) as output:
+        try:
+            format_(journal, output)
+            output.flush()
+            os.replace(output.name, path)
+        except BaseException:
+            os.unlink(output.name)
+            raise
+
+
+def _positive(text):
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f'expected 1 or more, got {number}')
+    return number
+
+
+def _now():
+    return datetime.datetime.now(datetime.timezone.utc).strftime(
+        '%Y-%m-%d %H:%M:%S UTC')
+
+
 def _say(words):
-    print(f'audit: {words}', file=sys.stderr, flush=True)
+    print(f'audit: {redaction.redact(words)}', file=sys.stderr, flush=True)

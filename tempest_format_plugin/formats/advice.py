@@ -10,7 +10,12 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""How soon a disagreement does harm, and what to do about it."""
+"""How soon a disagreement does harm, and what to do about it.
+
+What a probe finds in a file may be a header that its guest has written, to
+have somebody follow it. So no advice goes by the probe alone, and none has a
+file converted before its cause is known.
+"""
 
 import enum
 import typing
@@ -42,16 +47,43 @@ class Advice(typing.NamedTuple):
     remedy: str
 
 
-_KEEP_OFF = 'Until then neither hard reboot nor migrate the server.'
-
-# What nova goes by when it next builds the XML, if the entry is right.
-_BY_DISK_INFO = (f'With the server stopped, convert the file to the format '
-                 f'that disk.info names (qemu-img convert -f -O, both formats '
-                 f'given), or correct disk.info where the file is the right '
-                 f'one. {_KEEP_OFF}')
-
-_BACK_UP = ('Take a copy of the file before anything else: the guest may have '
-            'written to it as the wrong format.')
+_RAW_BUT_PROBED = (
+    'Two causes look the same. If the server was cold migrated or resized and '
+    'its guest has been silent since, nova has converted the file (LP '
+    '2038898): stop the server, keep a copy, and convert it back to raw, once '
+    'its header is seen to name no other file. If the guest works, it has '
+    'written that header itself: leave the file alone. Whoever converts, '
+    'rebases or opens it as the probed format reads what the header names.')
+_BY_BACKEND = (
+    'The file was made by another image backend than the one that goes by it '
+    'now. Have the server start only on a host whose images_type is that of '
+    'its disk.info; until then neither stop, hard reboot nor migrate it.')
+_ENTRY_ALONE = (
+    'XML and file agree: with the server stopped, correct the entry of '
+    'disk.info, and nothing else. A host of the qcow2 backend does not read '
+    'it, one of the raw backend goes by it.')
+_NO_ENTRY = (
+    'Write the entry into disk.info, with the format that the XML names, not '
+    'the one that a probe of the file finds. Until then neither hard reboot '
+    'nor migrate the server.')
+_STALE_XML = (
+    'nova writes the XML anew at each start and hard reboot; virsh start, '
+    'autostart of libvirt and a soft reboot go by the old one. See what else '
+    'disagrees about this disk.')
+_ATTACHMENT = (
+    'Keep the server running, or stopped, as it is. nova-manage '
+    'volume_attachment refresh makes the attachment anew for a stopped '
+    'server; a volume that is not the root disk can be unmounted, detached '
+    'and attached again. Do not rebuild the server: that loses its local '
+    'disks and, as of the compute microversion 2.93, images its root volume '
+    'anew. Do not convert files of cinder.')
+_BACKING_FILE = (
+    'The backing file is not what the overlay was made over: nova\'s image '
+    'cache may have it in another format here (force_raw_images differs '
+    'between hosts). Bring back the file in the format that the overlay '
+    'declares. Do not have the overlay declare what a probe finds: the header '
+    'may be that of whoever made the image.')
+_SIZE = 'It follows from what else disagrees about this disk.'
 
 
 def advise(disagreement):
@@ -60,46 +92,40 @@ def advise(disagreement):
 
 
 def _xml(disagreement):
-    if models.LIVE_XML in (disagreement.left.source,
-                           disagreement.right.source) and (
-            disagreement.right.source == models.FILE):
-        return Advice(Harm.NOW, f'{_BACK_UP} {_BY_DISK_INFO}')
-    return Advice(Harm.NEXT_START, (
-        'The next start uses what the inactive XML says: compare it with the '
-        'file before, and have nova build it anew (hard reboot) only once '
-        'disk.info is right.'))
+    xml, other = disagreement.left, disagreement.right
+    harm = Harm.NOW
+    if models.INACTIVE_XML in (xml.source, other.source):
+        harm = Harm.NEXT_START
+    if other.source != models.FILE:
+        return Advice(harm, _STALE_XML)
+    if not models.is_local(disagreement.disk):
+        return Advice(harm, _ATTACHMENT)
+    return Advice(harm, _RAW_BUT_PROBED if xml.format == 'raw'
+                  else _BY_BACKEND)
 
 
 def _disk_info(disagreement):
-    if disagreement.left.format is None:
-        return Advice(Harm.NEXT_START, (
-            'Write the entry into disk.info, with the format that the XML '
-            f'names, not the one that a probe of the file finds. {_KEEP_OFF}'))
-    return Advice(Harm.NEXT_START, _BY_DISK_INFO)
+    entry, other = disagreement.left, disagreement.right
+    if entry.format is None:
+        return Advice(Harm.NEXT_START, _NO_ENTRY)
+    if other.source != models.FILE:
+        return Advice(Harm.NEXT_START, _ENTRY_ALONE)
+    return Advice(Harm.NEXT_START, _RAW_BUT_PROBED if entry.format == 'raw'
+                  else _BY_BACKEND)
 
 
 def _attachment(disagreement):
-    if disagreement.right.source == models.ATTACHMENT_LIST:
-        return Advice(Harm.NEXT_MOVE, (
-            'Detach the volume and attach it again, so that cinder makes the '
-            'attachment anew; of a root volume, rebuild the server.'))
-    return Advice(Harm.NEXT_START, (
-        'Keep the server running, or stopped, as it is. Detach the volume and '
-        'attach it again (of a root volume: rebuild the server), which makes '
-        'the attachment anew; nova-manage volume_attachment refresh does the '
-        'same for a stopped server.'))
+    return Advice(
+        Harm.NEXT_MOVE if disagreement.right.source == models.ATTACHMENT_LIST
+        else Harm.NEXT_START, _ATTACHMENT)
 
 
 def _chain(disagreement):
-    return Advice(Harm.NOW, (
-        f'{_BACK_UP} With the server stopped, see which backing file the '
-        'overlay was made over, bring it back if it is another one, and have '
-        'the overlay declare its format (qemu-img rebase -u -b -F).'))
+    return Advice(Harm.NOW, _BACKING_FILE)
 
 
 def _guest_size(disagreement):
-    return Advice(Harm.NOW, f'{_BACK_UP} Then see what else disagrees about '
-                            'this disk: the size follows from it.')
+    return Advice(Harm.NOW, _SIZE)
 
 
 _ADVISERS = {1: _xml, 2: _disk_info, 3: _attachment, 4: _chain,

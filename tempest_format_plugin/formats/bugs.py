@@ -293,7 +293,8 @@ BUGS = {bug.id: bug for bug in (
         'cinder', ('23.4.0', '24.3.0', '25.1.0', '26.0.0'),
         'https://bugs.launchpad.net/cinder/+bug/1989514',
         _snapshot_leaves_attachment_raw,
-        'rebuild the server with its volume, which attaches it anew'),
+        'rebuild the server with its volume at a compute microversion before '
+        '2.93, which attaches it anew; later ones image the volume anew'),
     KnownBug(
         'live-migration-mixed-backends',
         'live migration between hosts of different images_type',

@@ -247,6 +247,13 @@ class ComputeHosts:
                                                 self._profile)
             return self._hosts[name]
 
+    def forget(self, name):
+        """Close the connection to a host; the next get makes another."""
+        with self._lock:
+            host = self._hosts.pop(name, None)
+        if host is not None:
+            host.close()
+
     def close(self):
         """Close all connections."""
         with self._lock:

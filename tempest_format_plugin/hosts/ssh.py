@@ -14,6 +14,7 @@
 
 import contextlib
 import dataclasses
+import functools
 import logging
 import os
 import socket
@@ -57,6 +58,12 @@ class Endpoint:
 
     def __str__(self):
         return f'{self.user}@{self.address}:{self.port}'
+
+    @property
+    def known_hosts_name(self):
+        """What the known_hosts file calls it."""
+        return (self.address if self.port == 22
+                else f'[{self.address}]:{self.port}')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -276,7 +283,7 @@ class Connection:
         if self.endpoint.known_hosts_file is not None:
             path = os.path.expanduser(self.endpoint.known_hosts_file)
             try:
-                client.load_host_keys(path)
+                known = _known_hosts(path, os.stat(path).st_mtime_ns)
             except OSError as error:
                 # Who accepts unknown hosts needs no list of known ones.
                 if not self.endpoint.allow_unknown_hosts:
@@ -284,6 +291,11 @@ class Connection:
                         f'the known_hosts file {path} can\'t be read '
                         f'({error.strerror})',
                         'ssh_known_hosts_file') from error
+            else:
+                # Not all of the file: many hosts have many keys.
+                name = self.endpoint.known_hosts_name
+                for kind, key in (known.lookup(name) or {}).items():
+                    client.get_host_keys().add(name, kind, key)
         client.set_missing_host_key_policy(_UnknownHostPolicy(self.endpoint))
         return client
 
@@ -304,6 +316,12 @@ class Connection:
         # each would wait for the acknowledgement of the one before.
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return sock
+
+
+@functools.lru_cache(maxsize=1)
+def _known_hosts(path, modified):
+    """Return a known_hosts file as read once, until it is modified."""
+    return paramiko.HostKeys(path)
 
 
 class Session:

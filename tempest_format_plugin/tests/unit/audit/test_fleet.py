@@ -51,9 +51,9 @@ class ServersTest(base.TestCase):
         return [call.kwargs for call in self.client.list_servers.mock_calls]
 
     def test_pages(self):
-        self.assertEqual([('s-1', 'h-1', 'p', False),
-                          ('s-2', 'h-1', 'p', True),
-                          ('s-3', None, 'q', False)], self.servers())
+        self.assertEqual([('s-1', 'h-1', 'p', []),
+                          ('s-2', 'h-1', 'p', [VOLUME]),
+                          ('s-3', None, 'q', [])], self.servers())
         common = {'detail': True, 'all_tenants': 1, 'limit': fleet.PAGE}
         self.assertEqual([common, common | {'marker': 's-2'},
                           common | {'marker': 's-3'}], self.asked())
@@ -74,6 +74,18 @@ class ServersTest(base.TestCase):
         self.servers(projects=['p'])
         self.assertEqual('p', self.asked()[0]['project_id'])
 
+    def test_pages_that_do_not_heed_the_marker(self):
+        self.client.list_servers.side_effect = None
+        self.client.list_servers.return_value = {'servers': [body('s-1')]}
+        self.assertEqual(2, len(self.servers()))
+
+    def test_no_admin(self):
+        server = body('s-1')
+        del server['OS-EXT-SRV-ATTR:host']
+        self.pages([server])
+        error = self.assertRaises(fleet.NoAdmin, self.servers)
+        self.assertIn('is not an admin', str(error))
+
     def test_ids(self):
         self.client.show_server.side_effect = lambda server: {
             'server': body(server)}
@@ -89,53 +101,72 @@ class ObserverTest(base.TestCase):
         self.manager = mock.Mock()
         self.show = self.manager.servers_client.show_server
         self.host = mock.Mock()
-        self.useFixture(fixtures.MockPatchObject(
-            cloud, 'compute_hosts')).mock.return_value.get = {
-                'h-1': self.host}.get
+        self.hosts = self.useFixture(fixtures.MockPatchObject(
+            cloud, 'compute_hosts')).mock.return_value
+        self.hosts.get = {'h-1': self.host}.get
         self.observer = fleet.Observer(self.manager)
 
-    def observe(self, has_volumes=False):
-        return self.observer.observe('h-1', 's-1', has_volumes)
+    def observe(self, *volumes):
+        return self.observer.observe('h-1', 's-1', volumes)
 
     def test_local_disks(self):
         self.host.observe.return_value = observed.server(observed.disk())
         self.assertIs(self.host.observe.return_value, self.observe())
         self.assertFalse(self.manager.mock_calls)
 
-    def test_attachments(self):
-        def attachment(format_):
-            return {'id': 'a-1', 'instance': 's-1', 'volume_id': VOLUME,
-                    'connection_info': {
+    def attachments(self, *formats):
+        """Let cinder know attachments of the server, each shown otherwise."""
+        def attachment(number, format_):
+            return {'id': f'a-{number}', 'instance': 's-1',
+                    'volume_id': VOLUME, 'connection_info': {
                         'driver_volume_type': 'nfs', 'format': format_,
                         'name': f'volume-{VOLUME}'}}
-        client = self.manager.attachments_client_latest
-        client.get.return_value = None, json.dumps(
-            {'attachments': [attachment('raw')]})
-        client.show_attachment.return_value = {
-            'attachment': attachment('qcow2')}
+        self.client = self.manager.attachments_client_latest
+        self.client.get.return_value = None, json.dumps({'attachments': [
+            attachment(number, 'raw') for number in range(len(formats))]})
+        self.client.show_attachment.side_effect = [
+            {'attachment': attachment(0, format_)} if format_
+            else lib_exc.NotFound for format_ in formats]
         self.host.observe.return_value = observed.server(observed.volume(
             attached=None, listed=None))
-        server = self.observe(has_volumes=True)
+
+    def test_attachments(self):
+        self.attachments('qcow2')
+        server = self.observe(VOLUME)
         self.assertEqual(['qcow2', 'raw'], [
             server.of(VOLUME, source).format
             for source in (models.ATTACHMENT, models.ATTACHMENT_LIST)])
-        self.assertIn('instance_id=s-1', client.get.call_args.args[0])
+        self.assertIn('instance_id=s-1', self.client.get.call_args.args[0])
 
-    def gone(self):
+    def test_attachment_that_is_gone_meanwhile(self):
+        self.attachments(None, 'qcow2')
+        self.assertEqual('qcow2', self.observe(VOLUME).of(
+            VOLUME, models.ATTACHMENT).format)
+
+    def test_volume_without_an_attachment(self):
+        self.attachments()
+        error = self.assertRaises(walk.Untold, self.observe, VOLUME)
+        self.assertIn(f'no attachment of volume {VOLUME}', str(error))
+
+    def test_leave(self):
+        self.observer.leave('h-1')
+        self.hosts.forget.assert_called_once_with('h-1')
+
+    def absent(self, kind):
         self.host.observe.return_value = models.ServerObservation(
             's-1', 'h-1', models.ABSENT, ())
-        return str(self.assertRaises(walk.ServerGone, self.observe))
+        return self.assertRaises(kind, self.observe)
 
     def test_deleted(self):
         self.show.side_effect = lib_exc.NotFound
-        self.assertEqual('it was deleted meanwhile', self.gone())
+        self.assertIsNone(self.absent(walk.ServerMoved).host)
 
     def test_moved(self):
-        for host, told in (('h-2', 'h-2'), (None, 'no host')):
+        for host in ('h-2', None):
             self.show.return_value = {'server': body('s-1', host=host)}
-            self.assertEqual(f'it is on {told} by now', self.gone())
+            self.assertEqual(host, self.absent(walk.ServerMoved).host)
 
     def test_no_domain(self):
         self.show.return_value = {'server': body('s-1', status='SHUTOFF')}
         self.assertIn('status SHUTOFF, but libvirt there has no domain',
-                      self.gone())
+                      str(self.absent(walk.Untold)))

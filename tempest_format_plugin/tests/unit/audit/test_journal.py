@@ -10,7 +10,9 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
+import contextlib
 import pathlib
+import sqlite3
 
 import fixtures
 
@@ -20,8 +22,9 @@ from tempest_format_plugin.formats import agreement
 from tempest_format_plugin.tests.unit import base
 from tempest_format_plugin.tests.unit.formats import observed
 
-SERVERS = [('s-1', 'h-1', 'p', False), ('s-2', 'h-1', 'p', True),
-           ('s-3', 'h-2', 'q', False)]
+SERVERS = [('s-1', 'h-1', 'p', []), ('s-2', 'h-1', 'p', ['v-1']),
+           ('s-3', 'h-2', 'q', [])]
+WANTED = ([], ['p'], [])
 
 
 def disagreements(**fields):
@@ -41,30 +44,38 @@ class JournalTest(base.TestCase):
         self.addCleanup(journal_.close)
         return journal_
 
+    def begin(self, servers):
+        return self.journal.begin(WANTED, 'now', servers)
+
+    def again(self):
+        self.journal.close()
+        self.journal = self.open()
+        return self.journal
+
     def test_to_do(self):
-        self.assertEqual(0, self.journal.add(SERVERS))
+        self.assertEqual(0, self.begin(SERVERS))
         self.assertEqual(['h-1', 'h-2'], self.journal.hosts_to_do())
-        self.assertEqual([('s-1', False), ('s-2', True)],
+        self.assertEqual([('s-1', []), ('s-2', ['v-1'])],
                          self.journal.to_do('h-1', 9))
-        self.assertEqual([('s-1', False)], self.journal.to_do('h-1', 1))
+        self.assertEqual([('s-1', [])], self.journal.to_do('h-1', 1))
         self.journal.keep('s-1', ())
-        self.assertEqual([('s-2', True)], self.journal.to_do('h-1', 9))
+        self.assertEqual([('s-2', ['v-1'])], self.journal.to_do('h-1', 9))
         self.assertEqual(2, self.journal.to_do_count())
 
     def test_on_no_host(self):
-        self.assertEqual(1, self.journal.add(
-            [*SERVERS, ('s-4', None, 'p', True)]))
+        self.assertEqual(1, self.begin(
+            [*SERVERS, ('s-4', None, 'p', [])]))
         self.assertEqual(3, self.journal.to_do_count())
 
     def test_list_that_breaks_off(self):
         def servers():
             yield SERVERS[0]
-            raise OSError
-        self.assertRaises(OSError, self.journal.add, servers())
-        self.assertFalse(self.journal.take_up())
+            raise ZeroDivisionError
+        self.assertRaises(ZeroDivisionError, self.begin, servers())
+        self.assertFalse(self.journal.go_on(WANTED))
 
     def test_worst_first(self):
-        self.journal.add(SERVERS)
+        self.begin(SERVERS)
         self.journal.keep('s-1', disagreements(info='qcow2'))
         self.journal.keep('s-3', disagreements(live='qcow2'))
         self.journal.keep('s-2', ())
@@ -79,7 +90,7 @@ class JournalTest(base.TestCase):
                          self.journal.counts())
 
     def test_unknown(self):
-        self.journal.add(SERVERS)
+        self.begin(SERVERS)
         self.journal.keep('s-1', ())
         self.journal.keep_unknown('s-2', 'why')
         self.journal.keep_host_unknown('h-2', 'no route')
@@ -88,25 +99,79 @@ class JournalTest(base.TestCase):
         self.assertEqual([], self.journal.hosts_to_do())
 
     def test_go_on(self):
-        self.assertFalse(self.journal.take_up())
-        self.journal.add(SERVERS)
+        self.assertFalse(self.journal.go_on(WANTED))
+        self.begin(SERVERS)
         self.journal.keep('s-1', disagreements(live='qcow2'))
         self.journal.keep_unknown('s-2', 'why')
-        again = self.open()
+        again = self.again()
         # What was interrupted goes on with what nobody has looked at.
-        self.assertTrue(again.take_up())
+        self.assertTrue(again.go_on(WANTED))
         self.assertEqual(['h-2'], again.hosts_to_do())
         again.keep('s-3', ())
         # What had ended tries again what it could not tell.
-        self.assertTrue(self.open().take_up())
-        self.assertEqual([('s-2', True)], again.to_do('h-1', 9))
-        self.assertEqual(1, again.counts()['disagrees'])
+        self.assertTrue(self.again().go_on(WANTED))
+        self.assertEqual([('s-2', ['v-1'])], self.journal.to_do('h-1', 9))
+        self.assertEqual(1, self.journal.counts()['disagrees'])
+        self.assertEqual('now', self.journal.listed())
 
-    def test_other_file(self):
-        self.path.write_text('something else, longer than a header' * 9)
+    def test_looked_at_twice(self):
+        self.begin(SERVERS)
+        for _ in range(2):
+            self.journal.keep('s-1', disagreements(live='qcow2'))
+        self.assertEqual(3, len(list(self.journal.findings())))
+
+    def test_other_servers(self):
+        self.begin(SERVERS)
+        error = self.assertRaises(journal.JournalError, self.journal.go_on,
+                                  ([], ['q'], []))
+        self.assertIn('other servers: [[], ["p"], []]', str(error))
+
+    def test_moved(self):
+        self.begin(SERVERS)
+        self.journal.move('s-1', 'h-2')
+        self.journal.move('s-2', None)
+        self.assertEqual([('s-1', []), ('s-3', [])],
+                         self.journal.to_do('h-2', 9))
+        self.assertEqual(['h-2'], self.journal.hosts_to_do())
+
+    def refused(self):
         error = self.assertRaises(journal.JournalError, self.open)
         self.assertIn(f'{self.path}: expected the journal', str(error))
+        return str(error)
+
+    def test_other_file(self):
+        self.journal.close()
+        self.path.write_text('something else, longer than a header' * 9)
+        self.refused()
+
+    def test_other_database(self):
+        self.journal.close()
+        self.path.unlink()
+        with contextlib.closing(sqlite3.connect(self.path)) as other:
+            other.execute('CREATE TABLE servers (id, host, outcome)')
+        before = self.path.read_bytes()
+        self.assertIn('of another application', self.refused())
+        self.assertEqual(before, self.path.read_bytes())
+
+    def test_no_such_directory(self):
+        self.path = self.path / 'journal'
+        self.refused()
+
+    def test_two_at_once(self):
+        self.assertIn('locked', self.refused())
+
+    def test_for_nobody_else(self):
+        self.assertEqual(0o600, self.path.stat().st_mode & 0o777)
+
+    def test_text_of_any_kind(self):
+        self.begin(SERVERS)
+        self.journal.keep_unknown(
+            's-1', 'x\udcff\ntoken=abcdef\n' + 'y ' * 9999)
+        (_, _, reason), = self.journal.unknown()
+        self.assertTrue(reason.startswith('x\\udcff\n'), reason[:20])
+        self.assertNotIn('abcdef', reason)
+        self.assertEqual(journal.LONGEST, len(reason))
 
     def test_names_are_only_names(self):
-        self.journal.add([("x'; DROP TABLE servers; --", 'h', 'p', False)])
+        self.begin([("x'; DROP TABLE servers; --", 'h', 'p', [])])
         self.assertEqual(1, self.journal.to_do_count())

@@ -14,6 +14,8 @@ import csv
 import io
 import json
 
+import fixtures
+
 from tempest_format_plugin.audit import journal
 from tempest_format_plugin.audit import render
 from tempest_format_plugin.formats import agreement
@@ -25,12 +27,13 @@ class RenderTest(base.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.journal = journal.Journal(':memory:')
+        self.journal = journal.Journal(
+            self.useFixture(fixtures.TempDir()).join('journal'))
         self.addCleanup(self.journal.close)
 
     def fill(self):
-        self.journal.add([(f's-{number}', 'h-1', 'p', False)
-                          for number in range(4)])
+        self.journal.begin([], 'noon', [
+            (f's-{number}', 'h-1', 'p', []) for number in range(4)])
         self.journal.keep('s-0', ())
         self.journal.keep('s-1', agreement.judge(
             observed.server(observed.disk(file='qcow2'))))
@@ -50,13 +53,17 @@ class RenderTest(base.TestCase):
                       'says raw, file says qcow2: the guest is handed', text)
         self.assertIn("Couldn't tell", text)
         self.assertTrue(text.endswith(
-            "1 agrees, 1 disagrees, 1 couldn't tell, 1 not looked at\n"),
+            'Of the servers that nova listed at noon: 1 agrees, 1 disagrees, '
+            "1 couldn't tell, 1 not looked at\n"),
             text[-80:])
         self.assertNotIn('abcdef', text)
 
-    def test_text_of_nothing(self):
-        self.assertEqual("0 agrees, 0 disagrees, 0 couldn't tell\n",
-                         self.rendered('text'))
+    def test_text_that_a_guest_has_a_say_in(self):
+        """No line and no control character of somebody else's."""
+        self.journal.begin([], 'noon', [('s-1', 'h-1', 'p', [])])
+        self.journal.keep_unknown('s-1', 'x\n99 agrees\x1b[2J')
+        text = self.rendered('text')
+        self.assertIn('s-1 on h-1: x\\n99 agrees\\x1b[2J\n', text)
 
     def test_json(self):
         self.fill()
@@ -100,7 +107,7 @@ class RenderTest(base.TestCase):
         self.assertNotIn('<table>', page)
 
     def test_html_of_a_strange_name(self):
-        self.journal.add([('<script>', 'h<1', 'p', False)])
+        self.journal.begin([], 'noon', [('<script>', 'h<1', 'p', [])])
         self.journal.keep_unknown('<script>', '"&')
         page = self.rendered('html')
         self.assertNotIn('<script>', page)

@@ -12,24 +12,30 @@
 
 import io
 import json
+import os
 from unittest import mock
 
 import fixtures
 from tempest.lib import exceptions as lib_exc
 
 from tempest_format_plugin.audit import fleet
+from tempest_format_plugin.audit import walk
+from tempest_format_plugin import cloud
 from tempest_format_plugin.commands import audit
+from tempest_format_plugin.hosts import exceptions
 from tempest_format_plugin.tests.unit import base
 from tempest_format_plugin.tests.unit.formats import observed
 
-SERVERS = [('s-1', 'h-1', 'p', False), ('s-2', 'h-2', 'p', False),
-           ('s-3', None, 'p', False)]
+SERVERS = [('s-1', 'h-1', 'p', []), ('s-2', 'h-2', 'p', []),
+           ('s-3', None, 'p', [])]
 
 
 class AuditTest(base.TestCase):
 
     def setUp(self):
         super().setUp()
+        self.hosts = self.useFixture(fixtures.MockPatchObject(
+            cloud, 'compute_hosts')).mock
         self.admin = self.useFixture(fixtures.MockPatchObject(
             fleet, 'admin')).mock
         self.servers = self.useFixture(fixtures.MockPatchObject(
@@ -52,7 +58,8 @@ class AuditTest(base.TestCase):
     def test_agree(self):
         status, printed, said = self.run_command()
         self.assertEqual(0, status)
-        self.assertEqual("2 agrees, 0 disagrees, 0 couldn't tell\n", printed)
+        self.assertRegex(printed, '^Of the servers that nova listed at 20.* '
+                         "UTC: 2 agrees, 0 disagrees, 0 couldn't tell\n$")
         self.assertIn('1 servers are on no host', said)
         self.assertEqual(['h-1', 'h-2'], sorted(
             call.args[0] for call in self.leave.mock_calls))
@@ -67,10 +74,10 @@ class AuditTest(base.TestCase):
     def test_unknown(self):
         self.observe.side_effect = [
             observed.server(observed.disk()),
-            audit.walk.ServerGone('it was deleted meanwhile')]
+            walk.Untold('cinder has none')]
         status, printed, _ = self.run_command()
         self.assertEqual(2, status)
-        self.assertIn('it was deleted meanwhile', printed)
+        self.assertIn('cinder has none', printed)
 
     def test_filters(self):
         self.run_command('--host', 'h-1', '--host', 'h-2', '--project', 'p',
@@ -93,14 +100,58 @@ class AuditTest(base.TestCase):
         self.assertEqual((0, 1), (status, self.servers.call_count))
         self.assertIn('2 agrees', printed)
 
-    def test_cannot_begin(self):
-        self.admin.side_effect = lib_exc.Unauthorized('no')
-        status, printed, said = self.run_command()
+    def test_other_servers_than_those_of_the_journal(self):
+        journal = self.useFixture(fixtures.TempDir()).join('journal')
+        self.run_command('--journal', journal, '--host', 'h-1')
+        status, printed, said = self.run_command('--journal', journal,
+                                                 '--host', 'h-2')
         self.assertEqual((3, ''), (status, printed))
-        self.assertIn('audit: Unauthorized', said)
+        self.assertIn('an audit of other servers', said)
+
+    def test_no_servers(self):
+        self.servers.side_effect = lambda *_: iter([])
+        status, printed, said = self.run_command('--host', 'tpyo')
+        self.assertEqual((3, ''), (status, printed))
+        self.assertIn('there is no server to look at', said)
+
+    def test_cannot_begin(self):
+        """Whatever it is, it isn't the exit status of a disagreement."""
+        for error in (lib_exc.Unauthorized('no'), OSError('token=abcdef'),
+                      fleet.NoAdmin('no admin')):
+            self.admin.side_effect = error
+            status, printed, said = self.run_command()
+            self.assertEqual((3, ''), (status, printed))
+            self.assertIn(f'audit: {type(error).__name__}: ', said)
+            self.assertNotIn('abcdef', said)
+
+    def test_options_that_contradict_each_other(self):
+        self.hosts.side_effect = exceptions.ProfileError('no', 'profile')
+        self.assertEqual(3, self.run_command()[0])
+
+    def test_usage(self):
+        for arguments in (['--hosts-at-once', '0'], ['--format', 'xml']):
+            error = self.assertRaises(SystemExit, self.run_command,
+                                      *arguments)
+            self.assertEqual(3, error.code)
 
     def test_output(self):
-        path = self.useFixture(fixtures.TempDir()).join('out')
+        directory = self.useFixture(fixtures.TempDir())
+        path = directory.join('out')
         self.assertEqual('', self.run_command('--output', path)[1])
         with open(path) as output:
             self.assertIn('2 agrees', output.read())
+
+    def test_output_that_fails(self):
+        """What was there stays."""
+        directory = self.useFixture(fixtures.TempDir())
+        path = directory.join('out')
+        with open(path, 'w') as output:
+            output.write('yesterday')
+        self.useFixture(fixtures.MockPatch(
+            'os.replace', side_effect=OSError('No space left')))
+        status, _, said = self.run_command('--output', path)
+        self.assertEqual(3, status)
+        self.assertIn('No space left', said)
+        with open(path) as output:
+            self.assertEqual('yesterday', output.read())
+        self.assertEqual(['out'], os.listdir(directory.path))

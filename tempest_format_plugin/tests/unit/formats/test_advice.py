@@ -63,6 +63,40 @@ class AdviseTest(base.TestCase):
             {(5, 'guest', 'file'): advice.Harm.NOW},
             self.harms(observed.disk(guest_size=observed.SIZE + 512)))
 
+    def remedies(self, *disks):
+        """Return {(rule, left source, right source): remedy}."""
+        return {(found.rule, found.left.source, found.right.source):
+                advice.advise(found).remedy
+                for found in agreement.judge(observed.server(*disks))}
+
+    def test_header_that_a_guest_may_have_written(self):
+        """Nothing is to be opened as what a probe says."""
+        for remedy in self.remedies(observed.disk(file='qcow2')).values():
+            self.assertIn('leave the file alone', remedy)
+            self.assertIn('reads what the header names', remedy)
+        for remedy in self.remedies(observed.disk(
+                live='qcow2', inactive='qcow2', info='qcow2', file='qcow2',
+                backing=observed.chain((BASE, 'raw', 'qcow2')))).values():
+            self.assertIn('Do not have the overlay declare', remedy)
+
+    def test_entry_that_alone_is_wrong(self):
+        found = self.remedies(observed.disk(
+            live='qcow2', inactive='qcow2', file='qcow2', info='raw'))
+        self.assertIn('nothing else', found[2, 'disk.info', 'live XML'])
+
+    def test_file_of_another_backend(self):
+        found = self.remedies(observed.disk(live='qcow2', inactive='qcow2'))
+        self.assertIn('images_type', found[1, 'live XML', 'file'])
+
+    def test_volume(self):
+        """It has no disk.info, and its file is cinder's."""
+        for remedy in {**self.remedies(observed.snapshotted(attached='raw')),
+                       **self.remedies(observed.volume(
+                           file='qcow2'))}.values():
+            self.assertNotIn('disk.info', remedy)
+            self.assertIn('Do not convert', remedy)
+            self.assertIn('Do not rebuild', remedy)
+
     def test_words(self):
         self.assertEqual(
             ['now', 'at the next start', 'at the next move'],
