@@ -107,7 +107,10 @@ def selection(arguments, chosen, settings):
     if not clouds.takes_raw_images(settings):
         return ['--regex', rf'{SCENARIOS}.*\[.*{RAW_DISALLOWED}']
     if chosen == RECONFIGURING:
-        return ['--regex', rf'{SCENARIOS}.*\[.*{RECONFIGURE}']
+        # One after the other in any case, and those of a class in one worker:
+        # what one of them adds to a table, the next one has.
+        return ['--concurrency', '1',
+                '--regex', rf'{SCENARIOS}.*\[.*{RECONFIGURE}']
     left_out = [RAW_DISALLOWED, RECONFIGURE]
     if chosen == HEADLINE:
         left_out.append(SLOW)

@@ -69,7 +69,8 @@ class SelectionTest(base.LabTestCase):
 
     def test_reconfiguring_set(self):
         self.assertEqual(
-            [SCENARIOS[0], SCENARIOS[1] + r'.*\[.*\breconfigure\b'],
+            ['--concurrency', '1',
+             SCENARIOS[0], SCENARIOS[1] + r'.*\[.*\breconfigure\b'],
             scenarios.selection([], scenarios.RECONFIGURING, {}))
 
     def test_cloud_that_takes_no_raw_images(self):
