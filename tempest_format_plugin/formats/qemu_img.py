@@ -30,7 +30,8 @@ def parse(texts, *, host, path, length):
     :param path: the file's absolute path; its last part names the disk
     :param length: bytes of the file itself, None where not known
     :returns: an Observation of source FILE
-    :raises ObservationError: a text isn't such JSON, or a format is unknown
+    :raises ObservationError: a text isn't such JSON, or what a probe says
+        isn't a format
     """
     infos = []
     chain = []
@@ -44,10 +45,7 @@ def parse(texts, *, host, path, length):
     probed = [info['format'] for info in infos[1:]] + [None]
     backing = tuple(
         models.BackingFile(
-            name,
-            declared_format=None if declared is None else models.known_format(
-                declared, source=f'backing format of {name}', host=host),
-            format=real)
+            name, declared_format=_declared(declared), format=real)
         for (name, declared), real in zip(chain, probed))
     return models.Observation(
         models.FILE, host, os.path.basename(path), infos[0]['format'],
@@ -66,6 +64,16 @@ def backing_path(text, *, host, path):
 
 def _backing_path(info):
     return info.get('full-backing-filename') or info.get('backing-filename')
+
+
+def _declared(format_):
+    """Return what an overlay declares of its backing file.
+
+    What isn't a format as we know them is shown as it is: its header may be
+    its guest's word, and must not keep other sources from being heard.
+    """
+    return (format_ if format_ is None or format_ in models.FORMATS
+            else ascii(format_))
 
 
 def _load(text, path, host):

@@ -80,8 +80,13 @@ class MalformedTest(base.TestCase):
         self._fails("found None", '{"virtual-size": 1}')
 
     def test_unknown_declared_format(self):
-        self._fails('backing format of /b/base',
-                    _info('qcow2', '/b/base', 'qcow9'))
+        """A header may say what it likes: it is seen, not believed."""
+        for declared, shown in (('qcow9', "'qcow9'"), ('x\n', r"'x\n'")):
+            found = _parse(_info('qcow2', '/b/base', declared),
+                           _info('raw'))
+            self.assertEqual(
+                (models.BackingFile('/b/base', shown, 'raw'),),
+                found.backing)
 
     def test_error_names_the_backing_file(self):
         self._fails('file /b/base on node-1', _info('qcow2', '/b/base'), '{')
