@@ -48,7 +48,8 @@ class Untold(Exception):
     """What must be known of a server isn't to be had."""
 
 
-def walk(journal, observe, leave, at_once, told=lambda: None):
+def walk(journal, observe, leave, at_once, told=lambda: None,
+         stopping=lambda: None):
     """Look at each server of a journal that nobody has looked at yet.
 
     A host that can't be used and a server that makes no sense are noted as
@@ -63,15 +64,17 @@ def walk(journal, observe, leave, at_once, told=lambda: None):
         the thread that has looked at it
     :param at_once: how many hosts are looked at at once, at most
     :param told: function that is called after each server, in any thread
+    :param stopping: function that is called when the walk is interrupted and
+        has to wait for what is under way
     :raises JournalError: the journal can't be written
     """
     for _ in range(ROUNDS):
-        _round(journal, observe, leave, at_once, told)
+        _round(journal, observe, leave, at_once, told, stopping)
     for host in journal.hosts_to_do():
         journal.keep_host_unknown(host, 'it moves while it is looked for')
 
 
-def _round(journal, observe, leave, at_once, told):
+def _round(journal, observe, leave, at_once, told, stopping):
     stopped = threading.Event()
     with futures.ThreadPoolExecutor(at_once) as pool:
         hosts = [pool.submit(_look_at_host, journal, observe, leave, host,
@@ -79,6 +82,9 @@ def _round(journal, observe, leave, at_once, told):
         try:
             for host in futures.as_completed(hosts):
                 host.result()
+        except KeyboardInterrupt:
+            stopping()
+            raise
         finally:
             # An interrupt: what is under way ends, what isn't never begins.
             stopped.set()

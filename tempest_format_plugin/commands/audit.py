@@ -118,9 +118,11 @@ class Audit(command.Command):
             observer = fleet.Observer(manager)
             try:
                 walk.walk(journal, observer.observe, observer.leave,
-                          parsed_args.hosts_at_once, _Progress(journal).told)
+                          parsed_args.hosts_at_once, _Progress(journal).told,
+                          lambda: _say('interrupted; waiting for the servers '
+                                       'that are being looked at'))
             except KeyboardInterrupt:
-                _say('interrupted; with --journal it can be gone on with')
+                _say('stopped; with --journal it can be gone on with')
         _write(render.FORMATS[parsed_args.format], journal,
                parsed_args.output)
         counts = journal.counts()

@@ -94,6 +94,7 @@ class AuditTest(base.TestCase):
         self.assertEqual(2, status)
         self.assertIn('1 agrees', printed)
         self.assertIn('1 not looked at', printed)
+        self.assertIn('audit: interrupted; waiting for', said)
         self.assertIn('can be gone on with', said)
         self.observe.side_effect = None
         status, printed, _ = self.run_command(*arguments)
