@@ -10,6 +10,8 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
+"""tempest disk-format audit: which disks of a cloud disagree already."""
+
 import argparse
 import datetime
 import logging
@@ -18,9 +20,7 @@ import sys
 import tempfile
 import time
 
-from cliff import command
 from oslo_log import log
-from tempest import config
 from tempest.lib.common import api_microversion_fixture
 
 from tempest_format_plugin.audit import fleet
@@ -28,9 +28,9 @@ from tempest_format_plugin.audit import journal as journals
 from tempest_format_plugin.audit import render
 from tempest_format_plugin.audit import walk
 from tempest_format_plugin import cloud
+from tempest_format_plugin.commands import base
 from tempest_format_plugin.formats import redaction
 
-CONF = config.CONF
 LOG = log.getLogger(__name__)
 
 # Exit statuses.
@@ -39,7 +39,7 @@ AGREE, DISAGREE, UNKNOWN, NO_AUDIT = range(4)
 PROGRESS = 10
 
 
-class Audit(command.Command):
+class Audit(base.Command):
     """Tell which disks of which servers all sources don't agree about.
 
     Reads only: lists servers as the admin of [auth], observes their disks on
@@ -53,8 +53,6 @@ class Audit(command.Command):
         # argparse's own exit status says something else here.
         parser.error = lambda message: parser.exit(
             NO_AUDIT, f'{parser.format_usage()}audit: {message}\n')
-        parser.add_argument(
-            '--config-file', help='tempest.conf (default: as tempest run)')
         parser.add_argument(
             '--host', action='append', default=[], metavar='HOST',
             help='servers of this compute host; may be repeated')
@@ -86,8 +84,7 @@ class Audit(command.Command):
         # It says what went wrong on a connection, with a traceback; so do we.
         logging.getLogger('paramiko.transport').setLevel(logging.CRITICAL)
         try:
-            if parsed_args.config_file:
-                CONF.set_config_path(parsed_args.config_file)
+            self.read_configuration(parsed_args)
             # Whether the options of the profile go together.
             cloud.compute_hosts()
             with tempfile.TemporaryDirectory() as directory, journals.opened(

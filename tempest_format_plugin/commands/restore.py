@@ -13,17 +13,17 @@
 
 import datetime
 
-from cliff import command
 from tempest import config
 
 from tempest_format_plugin import cloud
+from tempest_format_plugin.commands import base
 from tempest_format_plugin.hosts import exceptions
 from tempest_format_plugin.hosts import host_edit
 
 CONF = config.CONF
 
 
-class Restore(command.Command):
+class Restore(base.Command):
     """Undo what tests have left of their edits of nova-compute's options.
 
     A compute host undoes such an edit by itself when the test that made it
@@ -37,15 +37,12 @@ class Restore(command.Command):
     def get_parser(self, prog_name):
         parser = super().get_parser(prog_name)
         parser.add_argument(
-            '--config-file', help='tempest.conf (default: as tempest run)')
-        parser.add_argument(
             '--list', action='store_true',
             help='only tell what there is to undo')
         return parser
 
     def take_action(self, parsed_args):
-        if parsed_args.config_file:
-            CONF.set_config_path(parsed_args.config_file)
+        self.read_configuration(parsed_args)
         hosts = list(CONF.disk_format.compute_backends)
         if not hosts:
             print('[disk_format] compute_backends names no compute host')

@@ -23,7 +23,6 @@ import prettytable
 
 from tempest_format_plugin.formats import models
 
-IMAGES_TYPES = ('default', 'qcow2', 'flat', 'raw')
 IMAGE_FORMATS = ('qcow2', 'raw')
 
 
@@ -80,7 +79,7 @@ class Row(typing.NamedTuple):
 
 
 def configurations_of(images_type):
-    """Return each Configuration that has an images_type, of IMAGES_TYPES."""
+    """Return each Configuration that has an images_type."""
     return tuple(itertools.starmap(Configuration, itertools.product(
         (images_type,), (True, False), (True, False))))
 

@@ -240,7 +240,7 @@ class Edit:
         """Leave nothing, but for an edit that could not be undone."""
         if self._lock is None:
             return
-        if not os.path.exists(self._path):
+        if not self.is_left():
             remove(self._lock_path)
             with contextlib.suppress(OSError):
                 os.rmdir(self.directory)

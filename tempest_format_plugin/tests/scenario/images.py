@@ -72,16 +72,16 @@ class ImageScenarioTest(base.FormatScenarioTest):
         :returns: a formats.glance_image.Image, once it is active
         """
         LOG.info('Making an image of server %s', server_id)
-        client = self.os_admin.image_client_v2
         name = data_utils.rand_name(type(self).__name__)
         image_id = self.os_admin.compute_images_client.create_image(
             server_id, name=name)['image_id']
         self.addCleanup(test_utils.call_and_ignore_notfound_exc,
-                        client.delete_image, image_id)
+                        self.images.delete_image, image_id)
         seen = []
 
         def active():
-            seen.append(glance_image.parse(client.show_image(image_id)))
+            seen.append(glance_image.parse(
+                self.images.show_image(image_id)))
             return seen[-1].status == 'active'
         self.wait_until(active, lambda in_time: (
             f'image {image_id} of server {server_id}: expected to be active '

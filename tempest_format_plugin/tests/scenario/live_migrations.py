@@ -13,7 +13,6 @@
 """Live migrating servers, and finding out what a failed one has left."""
 
 from oslo_log import log
-from tempest import config
 
 from tempest_format_plugin import cloud
 from tempest_format_plugin.formats import bugs
@@ -22,7 +21,6 @@ from tempest_format_plugin.guests import exceptions as guests_exceptions
 from tempest_format_plugin.tests.scenario import base
 from tempest_format_plugin.tests.scenario import verdicts
 
-CONF = config.CONF
 LOG = log.getLogger(__name__)
 
 # A migration whose record has one of these is over.

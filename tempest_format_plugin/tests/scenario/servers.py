@@ -189,10 +189,8 @@ class ServerVerbs(manager.ScenarioTest):
         self._expect_verify_resize(server_id, host)
 
     def _expect_verify_resize(self, server_id, host):
-        seen = self.settle_server(server_id, 'VERIFY_RESIZE', 'ACTIVE')
-        if seen['status'] != 'VERIFY_RESIZE':
-            raise verdicts.MigrationFailed(
-                self._unexpected_status(seen, 'VERIFY_RESIZE'))
+        self.wait_for_status(server_id, 'VERIFY_RESIZE', 'ACTIVE',
+                             verdicts.MigrationFailed)
         self.assert_on_host(server_id, host)
 
     def confirm_resize(self, server_id):
@@ -372,15 +370,17 @@ class ServerVerbs(manager.ScenarioTest):
         followed.outcome, followed.refusal = None, ''
         followed.hot_plugged = ()
 
-    def wait_for_status(self, server_id, status, rolled_back=None):
+    def wait_for_status(self, server_id, status, rolled_back=None,
+                        failure=AssertionError):
         """Wait until a server has a status and nothing is under way.
 
         :param rolled_back: status that the server has again after an
             operation that nova gave up; None where it has no such status
+        :param failure: class of what is raised where it has another status
         """
         seen = self.settle_server(server_id, status, rolled_back)
         if seen['status'] != status:
-            self.fail(self._unexpected_status(seen, status))
+            raise failure(self._unexpected_status(seen, status))
 
     def wait_for_start(self, server_id, rolled_back=None):
         """Wait until a server is ACTIVE, or nova could not start it.

@@ -11,12 +11,9 @@
 # under the License.
 
 from tempest.common import utils
-from tempest import config
 from tempest.lib import decorators
 
 from tempest_format_plugin.tests.scenario import images
-
-CONF = config.CONF
 
 
 class TestRescue(images.ImageScenarioTest):

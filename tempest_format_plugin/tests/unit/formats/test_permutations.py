@@ -54,7 +54,7 @@ raw     False False raw   raw   raw   raw   -
 
 def every_permutation():
     return [(configuration, image)
-            for images_type in permutations.IMAGES_TYPES
+            for images_type in ('default', 'qcow2', 'flat', 'raw')
             for configuration in permutations.configurations_of(images_type)
             for image in permutations.IMAGE_FORMATS]
 

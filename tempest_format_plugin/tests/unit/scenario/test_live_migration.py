@@ -40,7 +40,6 @@ class LiveMigrationTestCase(base.ScenarioTestCase):
     """A server that has booted on its source."""
 
     scenario_class = live_migrations.LiveMigrationVerbs
-    modules = (live_migrations,)
 
     def setUp(self):
         super().setUp()
@@ -198,7 +197,6 @@ class ThereAndBackTest(base.ScenarioTestCase):
     """The steps, with a guest that boots and heartbeats that go on."""
 
     scenario_class = test_live_migration.LiveMigrationTest
-    modules = (live_migrations,)
 
     def setUp(self):
         super().setUp()
@@ -263,7 +261,6 @@ class ThereAndBackTest(base.ScenarioTestCase):
 class BackendsTest(base.ScenarioTestCase):
 
     scenario_class = test_live_migration.TestMixedBackends
-    modules = (live_migrations,)
 
     def test_hosts(self):
         self.assertEqual((HOST, TARGET),
