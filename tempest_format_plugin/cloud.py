@@ -10,11 +10,14 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The compute hosts that tempest.conf describes."""
+"""The cloud that tempest.conf describes: its admin, its compute hosts."""
 
 import functools
 
+from tempest import clients
 from tempest import config
+from tempest.lib import auth
+from tempest.lib import exceptions as lib_exc
 
 from tempest_format_plugin.hosts import compute_host
 from tempest_format_plugin.hosts import profile
@@ -28,6 +31,29 @@ ANY = 'any'
 # images_type = flat is the same backend as raw under another name: the class
 # is nova's Flat for both (nova/virt/libvirt/imagebackend.py, Backend).
 _SAME_BACKEND = {'flat': 'raw'}
+
+
+def admin():
+    """Return the clients of the admin of [auth], a tempest.clients.Manager.
+
+    They log in when they are first used: RestClientException of
+    tempest.lib.exceptions then tells that keystone doesn't let it in.
+
+    :raises InvalidConfiguration: an option of the credentials isn't set
+    """
+    options = CONF.auth
+    for group, name in (('auth', 'admin_username'), ('auth', 'admin_password'),
+                        ('auth', 'admin_project_name'),
+                        ('identity', 'uri_v3')):
+        if not getattr(CONF, group)[name]:
+            raise lib_exc.InvalidConfiguration(f'[{group}] {name} is not set')
+    return clients.Manager(credentials=auth.get_credentials(
+        CONF.identity.uri_v3, identity_version='v3',
+        username=options.admin_username, password=options.admin_password,
+        project_name=options.admin_project_name,
+        domain_name=options.admin_domain_name,
+        user_domain_name=options.admin_domain_name,
+        project_domain_name=options.admin_domain_name))
 
 
 def hosts_of_backend(backend):
@@ -48,7 +74,7 @@ def compute_hosts():
         each other
     """
     options = CONF.disk_format
-    return compute_host.ComputeHosts(_endpoint, profile.get(
+    return compute_host.ComputeHosts(endpoint, profile.get(
         options.profile,
         sudo=options.sudo_command,
         container_runtime=options.container_runtime,
@@ -66,10 +92,14 @@ def compute_hosts():
         log=options.compute_log_command))
 
 
-def _endpoint(host):
+def endpoint(host, address=None):
+    """Return how to reach a compute host, as an ssh.Endpoint.
+
+    :param address: None: the one of compute_addresses, or the host's name
+    """
     options = CONF.disk_format
     return ssh.Endpoint(
-        host, options.compute_addresses.get(host, host),
+        host, address or options.compute_addresses.get(host, host),
         port=options.ssh_port,
         user=options.ssh_user,
         key_file=options.ssh_key_file,

@@ -12,17 +12,12 @@
 
 """The servers of a cloud, and what all sources say of one of them."""
 
-from tempest import clients
-from tempest import config
-from tempest.lib import auth
 from tempest.lib import exceptions as lib_exc
 
 from tempest_format_plugin import attachments
 from tempest_format_plugin.audit import walk
 from tempest_format_plugin import cloud
 from tempest_format_plugin.formats import models
-
-CONF = config.CONF
 
 # nova's own limit of a page ([api] max_limit).
 PAGE = 1000
@@ -34,22 +29,6 @@ _HOST = 'OS-EXT-SRV-ATTR:host'
 
 class NoAdmin(Exception):
     """nova doesn't tell what only an admin is told."""
-
-
-def admin():
-    """Return the clients of the admin of [auth].
-
-    :raises tempest.lib.exceptions.RestClientException: keystone doesn't let
-        it in
-    """
-    options = CONF.auth
-    return clients.Manager(credentials=auth.get_credentials(
-        CONF.identity.uri_v3, identity_version='v3',
-        username=options.admin_username, password=options.admin_password,
-        project_name=options.admin_project_name,
-        domain_name=options.admin_domain_name,
-        user_domain_name=options.admin_domain_name,
-        project_domain_name=options.admin_domain_name))
 
 
 def servers(servers_client, hosts=(), projects=(), ids=()):

@@ -12,9 +12,7 @@
 
 """tempest disk-format audit: which disks of a cloud disagree already."""
 
-import argparse
 import datetime
-import logging
 import os
 import sys
 import tempfile
@@ -29,7 +27,6 @@ from tempest_format_plugin.audit import render
 from tempest_format_plugin.audit import walk
 from tempest_format_plugin import cloud
 from tempest_format_plugin.commands import base
-from tempest_format_plugin.formats import redaction
 
 LOG = log.getLogger(__name__)
 
@@ -76,13 +73,12 @@ class Audit(base.Command):
                  'that had come to its end tries again what it could not '
                  'tell. By default it is lost at the end')
         parser.add_argument(
-            '--hosts-at-once', type=_positive, default=20, metavar='N',
+            '--hosts-at-once', type=base.positive, default=20, metavar='N',
             help='how many hosts are connected to at once (default: 20)')
         return parser
 
     def take_action(self, parsed_args):
-        # It says what went wrong on a connection, with a traceback; so do we.
-        logging.getLogger('paramiko.transport').setLevel(logging.CRITICAL)
+        base.quiet_paramiko()
         try:
             self.read_configuration(parsed_args)
             # Whether the options of the profile go together.
@@ -94,32 +90,34 @@ class Audit(base.Command):
         except Exception as error:
             # Another exit status than that of a disagreement.
             LOG.debug('No audit', exc_info=True)
-            _say(f'{type(error).__name__}: {error}')
+            self.say(f'{type(error).__name__}: {error}')
             return NO_AUDIT
 
     def _audit(self, journal, parsed_args):
         with api_microversion_fixture.APIMicroversionFixture(
                 volume_microversion=fleet.VOLUME_MICROVERSION):
-            manager = fleet.admin()
+            manager = cloud.admin()
             wanted = (parsed_args.host, parsed_args.project,
                       parsed_args.server)
             if not journal.go_on(wanted):
-                _say('listing servers')
+                self.say('listing servers')
                 nowhere = journal.begin(wanted, _now(), fleet.servers(
                     manager.servers_client, *wanted))
                 if nowhere:
-                    _say(f'{nowhere} servers are on no host')
+                    self.say(f'{nowhere} servers are on no host')
                 if not journal.to_do_count():
-                    _say('there is no server to look at')
+                    self.say('there is no server to look at')
                     return NO_AUDIT
             observer = fleet.Observer(manager)
             try:
-                walk.walk(journal, observer.observe, observer.leave,
-                          parsed_args.hosts_at_once, _Progress(journal).told,
-                          lambda: _say('interrupted; waiting for the servers '
-                                       'that are being looked at'))
+                walk.walk(
+                    journal, observer.observe, observer.leave,
+                    parsed_args.hosts_at_once,
+                    _Progress(journal, self.say).told,
+                    lambda: self.say('interrupted; waiting for the servers '
+                                     'that are being looked at'))
             except KeyboardInterrupt:
-                _say('stopped; with --journal it can be gone on with')
+                self.say('stopped; with --journal it can be gone on with')
         _write(render.FORMATS[parsed_args.format], journal,
                parsed_args.output)
         counts = journal.counts()
@@ -133,8 +131,9 @@ class Audit(base.Command):
 class _Progress:
     """Says now and then how far an audit has come."""
 
-    def __init__(self, journal):
+    def __init__(self, journal, say):
         self._journal = journal
+        self._say = say
         self._said = time.monotonic()
 
     def told(self):
@@ -144,9 +143,9 @@ class _Progress:
         self._said = now
         counts = self._journal.counts()
         left = self._journal.to_do_count()
-        _say(f'{sum(counts.values())} servers looked at, {left} to go: '
-             + ', '.join(f'{number} {name}'
-                         for name, number in counts.items()))
+        self._say(f'{sum(counts.values())} servers looked at, {left} to go: '
+                  + ', '.join(f'{number} {name}'
+                              for name, number in counts.items()))
 
 
 def _write(format_, journal, path):
@@ -167,17 +166,6 @@ def _write(format_, journal, path):
             raise
 
 
-def _positive(text):
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f'expected 1 or more, got {number}')
-    return number
-
-
 def _now():
     return datetime.datetime.now(datetime.timezone.utc).strftime(
         '%Y-%m-%d %H:%M:%S UTC')
-
-
-def _say(words):
-    print(f'audit: {redaction.redact(words)}', file=sys.stderr, flush=True)

@@ -12,8 +12,14 @@
 
 """What the commands of ``tempest disk-format`` share."""
 
+import argparse
+import logging
+import sys
+
 from cliff import command
 from tempest import config
+
+from tempest_format_plugin.formats import redaction
 
 CONF = config.CONF
 
@@ -29,6 +35,37 @@ class Command(command.Command):
 
     @staticmethod
     def read_configuration(parsed_args):
-        """Have CONF read the file that was given, if one was."""
+        """Have CONF read the file that was given, if one was.
+
+        tempest tells of each request, on the terminal unless it has a file
+        to log to.
+
+        :raises OSError: it can't be read, which tempest would not tell
+        """
+        logging.disable(logging.INFO)
         if parsed_args.config_file:
-            CONF.set_config_path(parsed_args.config_file)
+            with open(parsed_args.config_file):
+                CONF.set_config_path(parsed_args.config_file)
+        # Has the file read and logging set up.
+        CONF.disk_format
+        if any(isinstance(handler, logging.FileHandler)
+               for handler in logging.getLogger().handlers):
+            logging.disable(logging.NOTSET)
+
+    def say(self, words):
+        """Tell the user something that isn't the result."""
+        print(f'{type(self).__name__.lower()}: {redaction.redact(words)}',
+              file=sys.stderr, flush=True)
+
+
+def positive(text):
+    """Return the positive number that an argument is."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f'expected 1 or more, got {number}')
+    return number
+
+
+def quiet_paramiko():
+    """Have paramiko not say what our own errors do, with a traceback."""
+    logging.getLogger('paramiko.transport').setLevel(logging.CRITICAL)

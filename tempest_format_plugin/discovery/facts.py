@@ -18,6 +18,9 @@ import dataclasses
 # Image backends (images_type) that go by files of a format.
 FILE_BACKENDS = ('raw', 'flat', 'qcow2')
 
+# What keystone's catalog may call cinder, the oldest first.
+_VOLUME_CATALOG_TYPES = ('volumev3', 'block-storage', 'block-store')
+
 
 @dataclasses.dataclass(frozen=True)
 class HostFacts:
@@ -29,8 +32,10 @@ class HostFacts:
     :ivar address: where SSH reaches it
     :ivar deployment: the name of the deployment profile
     :ivar images_type: effective [libvirt] images_type: never 'default'
-    :ivar instances_path: on the host, or in the container of the profile
+    :ivar instances_path: as nova-compute sees it
     :ivar nova, libvirt, qemu: versions
+    :ivar overrides: {option of [disk_format]: value} where this host differs
+        from the profile's defaults
     :ivar problems: what couldn't be found out and why, a line each
     """
 
@@ -44,6 +49,7 @@ class HostFacts:
     nova: str | None = None
     libvirt: str | None = None
     qemu: str | None = None
+    overrides: dict = dataclasses.field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
 
@@ -52,25 +58,60 @@ class PoolFacts:
     """A pool of cinder's volumes.
 
     :ivar name: host@backend#pool
-    :ivar storage_protocol: as cinder reports it: nfs, ceph, iSCSI, ...
+    :ivar backend: its volume_backend_name; None where it has none
+    :ivar storage_protocol: as cinder reports it: NFS, ceph, iSCSI, ...
     :ivar vendor, driver_version: None where the driver doesn't tell
     """
 
     name: str
     storage_protocol: str
+    backend: str | None = None
     vendor: str | None = None
     driver_version: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class ImageFacts:
+    """An image that servers of every project may be made from.
+
+    :ivar size: bytes that its disk takes as raw
+    :ivar min_ram: MiB
+    """
+
+    id: str
+    name: str
+    disk_format: str
+    size: int
+    min_ram: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
 class CloudFacts:
     """A cloud.
 
-    :ivar microversions: {service type: highest microversion of its API}
+    :ivar microversions: {compute, volume or placement: highest microversion
+        of its API}
+    :ivar services: types in keystone's catalog
+    :ivar nfs_volume_types: names of the volume types whose volumes lie on NFS
+    :ivar images: the smallest first
+    :ivar raw_images_allowed: whether glance takes raw images
     :ivar problems: as of HostFacts, about the cloud as a whole
     """
 
     hosts: tuple[HostFacts, ...] = ()
     pools: tuple[PoolFacts, ...] = ()
     microversions: dict = dataclasses.field(default_factory=dict)
+    services: tuple[str, ...] = ()
+    nfs_volume_types: tuple[str, ...] = ()
+    images: tuple[ImageFacts, ...] = ()
+    raw_images_allowed: bool | None = None
     problems: tuple[str, ...] = ()
+
+
+def volume_catalog_type(services):
+    """Return what a catalog calls cinder; None: it has none.
+
+    :param services: types in the catalog
+    """
+    return next((one for one in _VOLUME_CATALOG_TYPES if one in services),
+                None)

@@ -146,9 +146,7 @@ class ComputeHost:
 
     def _check_sudo(self, completed):
         """Raise if sudo is missing or doesn't let the user in."""
-        if completed.exit_status != 0 and self.profile.sudo and (
-                _SUDO_REFUSED.search(completed.stderr)
-                or _is_missing(self.profile.sudo[0], completed.stderr)):
+        if self.profile.sudo and sudo_refused(completed, self.profile.sudo):
             raise self._access_error('sudo', completed.stderr, completed)
 
     def _check_start(self, completed):
@@ -211,6 +209,17 @@ class ComputeHost:
             field, 'container_name' if container else 'profile')
         return exceptions.HostAccessError(
             self.name, f'expected {expected}, got: {text.strip()}', option)
+
+
+def sudo_refused(completed, sudo=('sudo',)):
+    """Whether a command failed because sudo is missing or refuses the user.
+
+    :param completed: ssh.Completed
+    :param sudo: how sudo was called
+    """
+    return completed.exit_status != 0 and bool(
+        _SUDO_REFUSED.search(completed.stderr)
+        or _is_missing(sudo[0], completed.stderr))
 
 
 def _is_missing(program, stderr):

@@ -36,6 +36,8 @@ class TestCase(testtools.TestCase):
 
 # Those of tempest's options that the plugin goes by.
 _TEMPEST_GROUPS = (
+    (config.auth_group, config.AuthGroup),
+    (config.identity_group, config.IdentityGroup),
     (config.compute_group, config.ComputeGroup),
     (config.compute_features_group, config.ComputeFeaturesGroup),
     (config.image_feature_group, config.ImageFeaturesGroup),

@@ -11,10 +11,43 @@
 # under the License.
 
 
+import fixtures
+from tempest import clients
+from tempest.lib import auth
+from tempest.lib import exceptions as lib_exc
+
 from tempest_format_plugin import cloud
 from tempest_format_plugin.hosts import exceptions
 from tempest_format_plugin.hosts import ssh
 from tempest_format_plugin.tests.unit import base
+
+
+class AdminTest(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        conf = self.useFixture(base.PluginConf(cloud))
+        conf.config(group='auth', admin_username='a', admin_password='p',
+                    admin_project_name='o', admin_domain_name='d')
+        conf.config(group='identity', uri_v3='http://k/v3')
+        self.conf = conf
+        self.manager = self.useFixture(fixtures.MockPatchObject(
+            clients, 'Manager')).mock
+        self.credentials = self.useFixture(fixtures.MockPatchObject(
+            auth, 'get_credentials')).mock
+
+    def test_credentials(self):
+        self.assertIs(self.manager.return_value, cloud.admin())
+        self.credentials.assert_called_once_with(
+            'http://k/v3', identity_version='v3', username='a', password='p',
+            project_name='o', domain_name='d', user_domain_name='d',
+            project_domain_name='d')
+
+    def test_option_that_is_not_set(self):
+        self.conf.config(group='auth', admin_password=None)
+        error = self.assertRaises(lib_exc.InvalidConfiguration, cloud.admin)
+        self.assertIn('[auth] admin_password is not set', str(error))
+        self.assertFalse(self.manager.called)
 
 
 class HostsOfBackendTest(base.TestCase):

@@ -10,10 +10,8 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-import io
 import json
 import os
-from unittest import mock
 
 import fixtures
 from tempest.lib import exceptions as lib_exc
@@ -23,21 +21,23 @@ from tempest_format_plugin.audit import walk
 from tempest_format_plugin import cloud
 from tempest_format_plugin.commands import audit
 from tempest_format_plugin.hosts import exceptions
-from tempest_format_plugin.tests.unit import base
+from tempest_format_plugin.tests.unit.commands import base
 from tempest_format_plugin.tests.unit.formats import observed
 
 SERVERS = [('s-1', 'h-1', 'p', []), ('s-2', 'h-2', 'p', []),
            ('s-3', None, 'p', [])]
 
 
-class AuditTest(base.TestCase):
+class AuditTest(base.CommandTestCase):
+
+    command = audit.Audit
 
     def setUp(self):
         super().setUp()
         self.hosts = self.useFixture(fixtures.MockPatchObject(
             cloud, 'compute_hosts')).mock
         self.admin = self.useFixture(fixtures.MockPatchObject(
-            fleet, 'admin')).mock
+            cloud, 'admin')).mock
         self.servers = self.useFixture(fixtures.MockPatchObject(
             fleet, 'servers', side_effect=lambda *_: iter(SERVERS))).mock
         self.observe = self.useFixture(fixtures.MockPatchObject(
@@ -45,15 +45,6 @@ class AuditTest(base.TestCase):
         self.observe.return_value = observed.server(observed.disk())
         self.leave = self.useFixture(fixtures.MockPatchObject(
             fleet.Observer, 'leave')).mock
-
-    def run_command(self, *arguments):
-        """Return the exit status, what it printed and what it said."""
-        streams = [self.useFixture(fixtures.MockPatch(
-            f'sys.{name}', new_callable=io.StringIO)).mock
-            for name in ('stdout', 'stderr')]
-        one = audit.Audit(mock.Mock(), None)
-        status = one.run(one.get_parser('x').parse_args([*arguments]))
-        return status, *(stream.getvalue() for stream in streams)
 
     def test_agree(self):
         status, printed, said = self.run_command()

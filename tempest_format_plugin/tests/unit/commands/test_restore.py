@@ -9,26 +9,25 @@
 # WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
 # License for the specific language governing permissions and limitations
 # under the License.
-import io
-from unittest import mock
-
 import fixtures
 
 from tempest_format_plugin import cloud
 from tempest_format_plugin.commands import restore
 from tempest_format_plugin.hosts import exceptions
 from tempest_format_plugin.hosts import host_edit
-from tempest_format_plugin.tests.unit import base
+from tempest_format_plugin.tests.unit.commands import base
 
 EDIT = {'file': '/etc/x.conf', 'holder': 'a test', 'since': 0, 'held': False}
 MADE = 'an edit of /etc/x.conf, made by a test at 1970-01-01 00:00:00 UTC'
 
 
-class RestoreTest(base.TestCase):
+class RestoreTest(base.CommandTestCase):
+
+    command = restore.Restore
+    modules = (cloud, restore)
 
     def setUp(self):
         super().setUp()
-        self.conf = self.useFixture(base.PluginConf(cloud, restore))
         self.conf.set(compute_backends={'node-1': 'raw', 'node-2': 'qcow2'})
         self.useFixture(fixtures.MockPatchObject(
             cloud, 'compute_hosts')).mock.return_value.get = str
@@ -38,35 +37,32 @@ class RestoreTest(base.TestCase):
         self.restore = self.useFixture(fixtures.MockPatchObject(
             host_edit, 'restore')).mock
 
-    def run_command(self, *arguments):
+    def restored(self, *arguments):
         """Return the exit status, and the lines that it printed."""
-        said = self.useFixture(fixtures.MockPatch(
-            'sys.stdout', new_callable=io.StringIO)).mock
-        one = restore.Restore(mock.Mock(), None)
-        status = one.run(one.get_parser('x').parse_args([*arguments]))
-        return status, said.getvalue().splitlines()
+        status, printed, _ = self.run_command(*arguments)
+        return status, printed.splitlines()
 
     def test_nothing(self):
         self.assertEqual((0, ['node-1: nothing to undo',
-                              'node-2: nothing to undo']), self.run_command())
+                              'node-2: nothing to undo']), self.restored())
         self.assertFalse(self.restore.called)
 
     def test_undo(self):
         self.edits['node-2'] = EDIT
         self.assertEqual((0, ['node-1: nothing to undo',
-                              f'node-2: {MADE}: undone']), self.run_command())
+                              f'node-2: {MADE}: undone']), self.restored())
         self.restore.assert_called_once_with('node-2')
 
     def test_list(self):
         self.edits['node-1'] = EDIT
         self.assertEqual((1, [f'node-1: {MADE}, held by nobody',
                               'node-2: nothing to undo']),
-                         self.run_command('--list'))
+                         self.restored('--list'))
         self.assertFalse(self.restore.called)
 
     def test_held(self):
         self.edits['node-1'] = EDIT | {'held': True}
-        status, lines = self.run_command()
+        status, lines = self.restored()
         self.assertEqual(1, status)
         self.assertEqual(f'node-1: {MADE}, still held: left alone', lines[0])
         self.assertFalse(self.restore.called)
@@ -75,7 +71,7 @@ class RestoreTest(base.TestCase):
         self.edits = {'node-1': EDIT, 'node-2': EDIT}
         self.restore.side_effect = [exceptions.EditError(
             'node-1', 'it died', False, 'the log'), True]
-        status, lines = self.run_command()
+        status, lines = self.restored()
         self.assertEqual(1, status)
         self.assertIn('node-1: compute host node-1: it died', lines[0])
         self.assertEqual(f'node-2: {MADE}: undone', lines[1])
@@ -84,4 +80,4 @@ class RestoreTest(base.TestCase):
         self.conf.set(compute_backends={})
         self.assertEqual(
             (1, ['[disk_format] compute_backends names no compute host']),
-            self.run_command())
+            self.restored())

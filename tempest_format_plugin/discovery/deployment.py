@@ -1,0 +1,135 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a compute host says of its nova-compute, and the deployment it is."""
+
+import dataclasses
+import json
+
+from tempest_format_plugin.formats import exceptions
+
+# Of what hosts.nova_compute_script prints.
+VERSION = 1
+
+# The deployment profiles, by what they are recognised.
+DEVSTACK = 'devstack'
+LAB = 'lab'
+OPENSTACK_ANSIBLE = 'openstack-ansible'
+PACKAGES = {'nova-compute.service': 'debian',
+            'openstack-nova-compute.service': 'rdo'}
+OF_MARKS = {
+    '/etc/kolla/nova-compute': 'kolla-ansible',
+    '/var/lib/config-data/puppet-generated/nova_libvirt': 'tripleo',
+    '/var/lib/openstack/config/nova': 'rhoso',
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Container:
+    """:ivar name: None if the runtime doesn't tell."""
+
+    runtime: str
+    name: str | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Daemon:
+    """A daemon that runs on a compute host.
+
+    :ivar program: path, as it sees it
+    :ivar unit: of systemd; None: it isn't of one
+    :ivar container: None: it runs on the host itself
+    :ivar supervised: whether supervisord runs it
+    """
+
+    program: str
+    unit: str | None
+    container: Container | None
+    supervised: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class HostReport:
+    """What hosts.nova_compute_script prints, see there."""
+
+    sudo: bool
+    nova_compute: Daemon | None
+    libvirt: Daemon | None
+    marks: tuple[str, ...]
+    nova: str | None
+    conf: dict
+    problems: tuple[str, ...]
+
+
+def parse(text, *, host):
+    """Return the HostReport of a text.
+
+    :param host: name of the compute host, for errors
+    :raises ObservationError: it makes no sense
+    """
+    try:
+        report = json.loads(text)
+        if report['version'] != VERSION:
+            raise ValueError(f'expected version {VERSION}, found '
+                             f'{report["version"]}')
+        return HostReport(
+            sudo=report['sudo'],
+            nova_compute=_daemon(report['nova_compute']),
+            libvirt=_daemon(report['libvirt']),
+            marks=tuple(report['marks']), nova=report['nova'],
+            conf=report['conf'] or {}, problems=tuple(report['problems']))
+    except (ValueError, KeyError, TypeError) as error:
+        raise exceptions.ObservationError(
+            'nova_compute_script', host,
+            f'expected the JSON document of the script, found {text[:200]!r} '
+            f'({error})') from error
+
+
+def recognise(report):
+    """Return the name of the deployment profile of a host; None: not known.
+
+    :param report: HostReport
+    """
+    nova_compute = report.nova_compute
+    if nova_compute is None:
+        return None
+    if nova_compute.container is not None:
+        return next((name for mark, name in OF_MARKS.items()
+                     if mark in report.marks), None)
+    unit = nova_compute.unit or ''
+    if unit.startswith('devstack@'):
+        return DEVSTACK
+    if nova_compute.program.startswith('/openstack/venvs/'):
+        return OPENSTACK_ANSIBLE
+    if nova_compute.supervised:
+        return LAB
+    return PACKAGES.get(unit)
+
+
+def describe(daemon):
+    """Return what is seen of how a daemon runs, in words."""
+    if daemon.container is not None:
+        return (f'in the {daemon.container.runtime} container '
+                f'{daemon.container.name}')
+    if daemon.unit:
+        return f'by the unit {daemon.unit}'
+    return f'as {daemon.program}'
+
+
+def _daemon(found):
+    if found is None:
+        return None
+    container = found['container']
+    return Daemon(
+        found['program'], found['unit'],
+        container and Container(container['runtime'], container['name']),
+        found['supervised'])
