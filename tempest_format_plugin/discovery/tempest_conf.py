@@ -49,8 +49,7 @@ def render(found, made):
     text = [_comment(line) for line in lines]
     for group, values in options.items():
         text += ['', f'[{group}]']
-        text += [f'{name} = {str(value).replace("$", "$$")}'
-                 for name, value in values.items()]
+        text += [_option(name, str(value)) for name, value in values.items()]
     return redaction.redact('\n'.join(text)) + '\n'
 
 
@@ -181,6 +180,13 @@ def _apis(found):
 
 def _shown(value):
     return {None: '?', True: 'yes', False: 'no'}.get(value, value)
+
+
+def _option(name, value):
+    """Return a line that sets an option; a comment where no line can."""
+    if not value.isprintable():
+        return _comment(f'{name} must be set by hand to {value!r}')
+    return f'{name} = {value.replace("$", "$$")}'
 
 
 def _comment(line):

@@ -202,6 +202,13 @@ class RenderTest(base.TestCase):
         self.read(text)
         self.assertNotIn('\n[auth]', text)
 
+    def test_value_that_no_line_can_hold(self):
+        text = self.render(found.host(
+            overrides={'instances_path': '/a\n[auth]\nx = 1'}))
+        self.assertIn("# instances_path must be set by hand to "
+                      "'/a\\n[auth]\\nx = 1'\n", text)
+        self.assertNotIn('\n[auth]', text)
+
     def test_nothing_found(self):
         conf = self.read(tempest_conf.render(facts.CloudFacts(), 'today'))
         self.assertEqual({}, conf.disk_format.compute_backends)
