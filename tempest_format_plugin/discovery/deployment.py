@@ -20,17 +20,18 @@ from tempest_format_plugin.formats import exceptions
 # Of what hosts.nova_compute_script prints.
 VERSION = 1
 
-# The deployment profiles, by what they are recognised.
-DEVSTACK = 'devstack'
-LAB = 'lab'
-OPENSTACK_ANSIBLE = 'openstack-ansible'
-PACKAGES = {'nova-compute.service': 'debian',
-            'openstack-nova-compute.service': 'rdo'}
-OF_MARKS = {
-    '/etc/kolla/nova-compute': 'kolla-ansible',
-    '/var/lib/config-data/puppet-generated/nova_libvirt': 'tripleo',
-    '/var/lib/openstack/config/nova': 'rhoso',
+# Deployment profiles (hosts.profile) by the unit of nova-compute.
+_OF_UNITS = {
+    'devstack@n-cpu.service': 'devstack',
+    'nova-compute.service': 'debian',
+    'openstack-nova-compute.service': 'rdo',
 }
+# What kolla-ansible, TripleO and RHOSO keep of a container nova_compute on the
+# host. All three call it the same.
+_KOLLA = '/etc/kolla/nova-compute'
+_TRIPLEO = '/var/lib/config-data/puppet-generated/nova_libvirt'
+_RHOSO = ('/var/lib/openstack/nova', '/var/lib/openstack/config/nova')
+_OPENSTACK_ANSIBLE = '/openstack/venvs/'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,16 +104,25 @@ def recognise(report):
     if nova_compute is None:
         return None
     if nova_compute.container is not None:
-        return next((name for mark, name in OF_MARKS.items()
-                     if mark in report.marks), None)
-    unit = nova_compute.unit or ''
-    if unit.startswith('devstack@'):
-        return DEVSTACK
-    if nova_compute.program.startswith('/openstack/venvs/'):
-        return OPENSTACK_ANSIBLE
+        return _of_container(report)
+    if nova_compute.program.startswith(_OPENSTACK_ANSIBLE):
+        return 'openstack-ansible'
     if nova_compute.supervised:
-        return LAB
-    return PACKAGES.get(unit)
+        return 'lab'
+    return _OF_UNITS.get(nova_compute.unit)
+
+
+def _of_container(report):
+    if _KOLLA in report.marks:
+        return f'kolla-{report.nova_compute.container.runtime}'
+    if _TRIPLEO in report.marks:
+        libvirt = report.libvirt and report.libvirt.container
+        return ('tripleo-modular'
+                if libvirt and libvirt.name == 'nova_virtqemud'
+                else 'tripleo')
+    if not set(_RHOSO).isdisjoint(report.marks):
+        return 'rhoso'
+    return None
 
 
 def describe(daemon):

@@ -67,6 +67,7 @@ PROC = '/proc'
 MARKS = (
     '/etc/kolla/nova-compute',
     '/var/lib/config-data/puppet-generated/nova_libvirt',
+    '/var/lib/openstack/nova',
     '/var/lib/openstack/config/nova',
 )
 

@@ -46,6 +46,10 @@ class ParseTest(base.TestCase):
         self.assertEqual(nova_compute_script.VERSION, deployment.VERSION)
 
 
+def container(runtime='podman', name='nova_compute'):
+    return {'runtime': runtime, 'id': 'c1', 'name': name}
+
+
 class RecogniseTest(base.TestCase):
 
     def recognise(self, marks=(), **more):
@@ -61,19 +65,31 @@ class RecogniseTest(base.TestCase):
             self.assertEqual(name, self.recognise(unit=unit), unit)
 
     def test_by_container(self):
-        container = {'runtime': 'podman', 'id': 'c1', 'name': 'nova_compute'}
+        for runtime in ('docker', 'podman'):
+            self.assertEqual(f'kolla-{runtime}', self.recognise(
+                ['/etc/kolla/nova-compute'], container=container(runtime)))
         for mark, name in (
-                ('/etc/kolla/nova-compute', 'kolla-ansible'),
                 ('/var/lib/config-data/puppet-generated/nova_libvirt',
                  'tripleo'),
+                ('/var/lib/openstack/nova', 'rhoso'),
                 ('/var/lib/openstack/config/nova', 'rhoso')):
             self.assertIn(mark, nova_compute_script.MARKS)
             self.assertEqual(name, self.recognise(
-                [mark], container=container, unit='nova-compute.service'))
+                [mark], container=container(), unit='nova-compute.service'))
             # What an earlier deployment may have left is no sign alone.
             self.assertEqual('debian', self.recognise(
                 [mark], unit='nova-compute.service'))
-        self.assertIsNone(self.recognise(container=container))
+        self.assertIsNone(self.recognise(container=container()))
+
+    def test_by_container_of_libvirt(self):
+        for name, expected in (('nova_virtqemud', 'tripleo-modular'),
+                               ('nova_libvirt', 'tripleo')):
+            self.assertEqual(expected, self.recognise(
+                ['/var/lib/config-data/puppet-generated/nova_libvirt'],
+                container=container(), libvirt={
+                    'program': 'virtqemud', 'unit': None,
+                    'supervised': False,
+                    'container': container(name=name)}))
 
     def test_by_program(self):
         self.assertEqual('openstack-ansible', self.recognise(
