@@ -186,24 +186,45 @@ profile_options = (
         'profile',
         default='devstack',
         choices=[
-            ('devstack', 'nova and libvirt run on the host itself and are '
-                         'reached through sudo; instances lie in '
-                         '/opt/stack/data/nova/instances'),
-            ('lab', 'the login is root\'s; instances lie in '
-                    '/var/lib/nova/instances'),
+            ('devstack', 'DevStack: nova and libvirt run on the host itself; '
+                         'instances lie in /opt/stack/data/nova/instances'),
+            ('debian', 'packages of Debian or Ubuntu: nova and libvirt run '
+                       'on the host itself, nova-compute as the unit '
+                       'nova-compute'),
+            ('rdo', 'packages of RDO: the same, with the unit '
+                    'openstack-nova-compute'),
+            ('kolla-docker', 'kolla-ansible with docker: libvirt runs in the '
+                             'container nova_libvirt'),
+            ('kolla-podman', 'kolla-ansible with podman: the same'),
+            ('openstack-ansible', 'OpenStack-Ansible: nova runs from a '
+                                  'virtual environment on the host itself, '
+                                  'as the unit nova-compute, and libvirt '
+                                  'beside it'),
+            ('tripleo', 'TripleO: libvirt runs in the container nova_libvirt '
+                        'under podman'),
+            ('tripleo-modular', 'TripleO with libvirt\'s modular daemons: the '
+                                'same, with the container nova_virtqemud'),
+            ('rhoso', 'Red Hat OpenStack Services on OpenShift: nova runs in '
+                      'a container under podman, libvirt on the host itself'),
+            ('lab', 'the lab of this plugin: the login is root\'s'),
         ],
         help='How the cloud was deployed, and so how to run virsh, qemu-img '
              'and a root shell on its compute hosts and where the instances '
-             'lie there. The options that follow replace single values of '
+             'lie there. All but "lab" reach root through "sudo -n", and '
+             'all but "devstack" have the instances in '
+             '/var/lib/nova/instances, inside the container where libvirt '
+             'has one. The options that follow replace single values of '
              'the profile; unset, they are as the profile says.'),
     cfg.StrOpt(
         'instances_path',
         help='Path of nova\'s instances directory on the compute hosts '
-             '(instances_path in nova.conf). Unset: as the profile says.'),
+             '(instances_path in nova.conf), or in the container where there '
+             'is a container_name. Unset: as the profile says.'),
     cfg.StrOpt(
         'qemu_log_dir',
         help='Path of the directory in which libvirt keeps QEMU\'s log of '
-             'each domain on the compute hosts. Unset: as the profile says.'),
+             'each domain on the compute hosts, or in the container where '
+             'there is a container_name. Unset: as the profile says.'),
     cfg.StrOpt(
         'virsh_command',
         help='The command line of virsh with the connection to use, such as '

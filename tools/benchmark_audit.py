@@ -55,8 +55,8 @@ REPORT = (pathlib.Path(fakes.__file__).parents[1] / 'samples'
 def audit(hosts, servers, endpoint):
     """Audit a fleet; print seconds and peak memory in MiB as JSON."""
     target = ssh.Endpoint(**endpoint)
-    fleet = compute_host.ComputeHosts(lambda host: target, profile.get(
-        'lab', observe=f'sh -c "cat {REPORT}"'))
+    lab = profile.get('lab', observe=f'sh -c "cat {REPORT}"')
+    fleet = compute_host.ComputeHosts(lambda host: target, lambda host: lab)
     with tempfile.TemporaryDirectory() as directory, journals.opened(
             f'{directory}/journal') as journal:
         journal.begin([], 'now', (

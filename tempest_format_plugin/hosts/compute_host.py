@@ -92,14 +92,12 @@ class ComputeHost:
         """Return the last 500 lines of QEMU's log of a domain, '' if none.
 
         :raises CommandError: it can't be read
-
         :raises HostAccessError: the host isn't as the options say
         """
-        path = f'{self.profile.qemu_log_dir}/{domain_name}.log'
-        # Also in the sudoers file of the role format_host_access.
-        completed = self.connection.run(shlex.join(self.profile.argv(
-            'tail', '-n', '500', path)))
+        completed = self.connection.run(
+            shlex.join(self.profile.qemu_log_argv(domain_name)))
         self._check_sudo(completed)
+        self._check_container(completed)
         if 'No such file or directory' in completed.stderr:
             return ''
         return completed.check().stdout
@@ -132,9 +130,18 @@ class ComputeHost:
         :returns: ssh.Completed, whatever the exit status
         :raises HostAccessError: the host isn't as the options say
         """
-        completed = self.connection.run(
-            shlex.join(self.profile.root_shell_argv), stdin=script,
-            timeout=timeout)
+        return self._shell(self.profile.root_shell_argv, script, timeout)
+
+    def instances_shell(self, script):
+        """Run a shell script as root where virsh and nova's instances are.
+
+        As root_shell, but inside the container if the profile has one.
+        """
+        return self._shell(self.profile.instances_shell_argv, script)
+
+    def _shell(self, argv, script, timeout=None):
+        completed = self.connection.run(shlex.join(argv), stdin=script,
+                                        timeout=timeout)
         self._check_sudo(completed)
         return completed
 
@@ -158,14 +165,19 @@ class ComputeHost:
             if _is_missing(self.profile.observe[0], stderr):
                 raise self._access_error('observe', stderr, completed)
             return
-        if self.profile.container_name:
-            if _is_missing(self.profile.container_runtime, stderr):
-                raise self._access_error('container_runtime', stderr,
-                                         completed)
-            if _NO_CONTAINER.search(stderr):
-                raise self._access_error('container_name', stderr, completed)
+        self._check_container(completed)
         if _is_missing(_PYTHON[0], stderr):
             raise self._access_error('python', stderr, completed)
+
+    def _check_container(self, completed):
+        """Raise if a container that is needed isn't there."""
+        stderr = completed.stderr
+        if completed.exit_status == 0 or not self.profile.container_name:
+            return
+        if _is_missing(self.profile.container_runtime, stderr):
+            raise self._access_error('container_runtime', stderr, completed)
+        if _NO_CONTAINER.search(stderr):
+            raise self._access_error('container_name', stderr, completed)
 
     def _check_problem(self, completed):
         """Raise if the observe script couldn't do its work, or is another."""
@@ -187,7 +199,7 @@ class ComputeHost:
 
     def _access_error(self, field, text, completed):
         observe = shlex.join(self.profile.observe)
-        container = '' if observe else self.profile.container_name
+        container = self.profile.container_name
         where = (f' where {observe} looks' if observe else
                  f' in container {container}' if container else '')
         expected = {
@@ -200,7 +212,8 @@ class ComputeHost:
             'qemu_img': f'prlimit and qemu-img{where}',
             'instances_path': f'the instances directory of nova{where}',
         }[field]
-        if observe and field != 'sudo':
+        if observe and field in ('python', 'virsh', 'qemu_img',
+                                 'instances_path'):
             # It has a virsh, qemu-img and path of its own.
             field = 'observe'
         # Which python3 to run is no option: the right container has one, or
@@ -235,12 +248,12 @@ class ComputeHosts:
     """The compute hosts of a cloud, each with one connection for good.
 
     :param endpoint_of: function from the name of a host to its ssh.Endpoint
-    :param profile: the deployment profile of all of them
+    :param profile_of: function from the name of a host to its profile
     """
 
-    def __init__(self, endpoint_of, profile):
+    def __init__(self, endpoint_of, profile_of):
         self._endpoint_of = endpoint_of
-        self._profile = profile
+        self._profile_of = profile_of
         self._hosts = {}
         self._lock = threading.Lock()
 
@@ -253,7 +266,7 @@ class ComputeHosts:
             if name not in self._hosts:
                 connection = ssh.Connection(self._endpoint_of(name))
                 self._hosts[name] = ComputeHost(name, connection,
-                                                self._profile)
+                                                self._profile_of(name))
             return self._hosts[name]
 
     def forget(self, name):

@@ -69,8 +69,10 @@ class Profile:
         script is sent there
     :ivar root_shell: reads a script from its standard input; always on the
         host itself
-    :ivar instances_path: nova's [DEFAULT] instances_path on the host
-    :ivar qemu_log_dir: where libvirt keeps QEMU's log of each domain
+    :ivar instances_path: nova's [DEFAULT] instances_path, as it is seen
+        where virsh runs
+    :ivar qemu_log_dir: where libvirt keeps QEMU's log of each domain, seen
+        from there too
     :ivar edit_kind: CONFIG_DIR, SYSTEMD or IN_PLACE; None: nova-compute's
         options can't be edited
     :ivar edit_file: path, on the host, of the file that this is done with
@@ -137,35 +139,117 @@ class Profile:
         """The observe command for a server, if the profile has one."""
         return (*self.sudo, *self.observe, server_id)
 
+    def qemu_log_argv(self, domain_name):
+        """What prints the last 500 lines of QEMU's log of a domain."""
+        return self.argv('tail', '-n', '500',
+                         f'{self.qemu_log_dir}/{domain_name}.log')
+
     @property
     def root_shell_argv(self):
         return (*self.sudo, *self.root_shell)
+
+    @property
+    def instances_shell_argv(self):
+        """A root shell where virsh and nova's instances are."""
+        return self.argv(*self.root_shell)
 
 
 # sudo's secure_path may not have it.
 _SUPERVISORCTL = ('/usr/local/bin/supervisorctl', '-c',
                   '/etc/supervisord.conf')
+_SCOPE = ('systemd-run', '--quiet', '--scope', '--collect')
 
-BUILT_IN = {
-    'devstack': Profile(
-        'devstack', sudo=('sudo', '-n'),
-        instances_path='/opt/stack/data/nova/instances',
-        edit_kind=SYSTEMD,
-        edit_file='/run/systemd/system/devstack@n-cpu.service.d/'
-                  'disk-format.conf',
-        edit_scope=('systemd-run', '--quiet', '--scope', '--collect'),
-        restart=('sh', '-c', 'systemctl daemon-reload && '
-                             'systemctl restart devstack@n-cpu'),
-        running=('systemctl', 'is-active', '--quiet', 'devstack@n-cpu'),
-        log=('journalctl', '--no-pager', '--output=cat', '--lines=50',
-             '--unit=devstack@n-cpu')),
-    'lab': Profile(
+
+def _unit(unit, log=None):
+    """How nova-compute is edited as a systemd unit of the host.
+
+    :param log: its log file; None: it logs to the journal alone
+    """
+    journal = ('journalctl', '--no-pager', '--output=cat', '--lines=50',
+               f'--unit={unit}')
+    if log is None:
+        show = journal
+    else:
+        # What it says before it has read where to log is in the journal.
+        show = ('sh', '-c', f'{" ".join(journal)}; tail -n 50 {log}')
+    return {
+        'edit_kind': SYSTEMD,
+        'edit_file': f'/run/systemd/system/{unit}.service.d/disk-format.conf',
+        'edit_scope': _SCOPE,
+        'restart': ('sh', '-c', 'systemctl daemon-reload && '
+                                f'systemctl restart {unit}'),
+        'running': ('systemctl', 'is-active', '--quiet', unit),
+        'log': show}
+
+
+def _nova_container(runtime, unit, file, log=()):
+    """How nova-compute is edited that a unit of the host runs in a container.
+
+    The environment of a container is settled when it is made; its
+    configuration files are copied into it each time it is started.
+
+    :param file: the last of these that nova-compute reads, on the host
+    :param log: prints the end of its log; empty: it logs to its output alone
+    """
+    show = (runtime, 'logs', '--tail', '50', 'nova_compute')
+    if log:
+        show = ('sh', '-c', f'{" ".join(show)}; {" ".join(log)}')
+    return {
+        'edit_kind': IN_PLACE, 'edit_file': file, 'edit_scope': _SCOPE,
+        'restart': ('systemctl', 'restart', unit),
+        # The unit is active before the container runs.
+        'running': ('sh', '-c',
+                    f'test "$({runtime} container inspect --format '
+                    "'{{.State.Running}}' nova_compute)\" = true"),
+        'log': show}
+
+
+def _kolla(runtime):
+    return Profile(
+        f'kolla-{runtime}', sudo=('sudo', '-n'), container_runtime=runtime,
+        container_name='nova_libvirt', **_nova_container(
+            runtime, 'kolla-nova_compute-container',
+            '/etc/kolla/nova-compute/nova.conf',
+            # The directory is a volume, which this container has too.
+            (runtime, 'exec', 'nova_libvirt', 'tail', '-n', '50',
+             '/var/log/kolla/nova/nova-compute.log')))
+
+
+def _tripleo(name, container):
+    return Profile(
+        name, sudo=('sudo', '-n'), container_runtime='podman',
+        container_name=container, **_nova_container(
+            'podman', 'tripleo_nova_compute',
+            '/var/lib/config-data/puppet-generated/nova_libvirt/etc/nova/'
+            'nova.conf',
+            ('tail', '-n', '50', '/var/log/containers/nova/nova-compute.log')))
+
+
+# doc/source/user/deployments.rst names where each tool says what is here.
+BUILT_IN = {profile.name: profile for profile in (
+    Profile('devstack', sudo=('sudo', '-n'),
+            instances_path='/opt/stack/data/nova/instances',
+            **_unit('devstack@n-cpu')),
+    Profile('debian', sudo=('sudo', '-n'),
+            **_unit('nova-compute', '/var/log/nova/nova-compute.log')),
+    Profile('rdo', sudo=('sudo', '-n'), **_unit(
+        'openstack-nova-compute', '/var/log/nova/nova-compute.log')),
+    _kolla('docker'),
+    _kolla('podman'),
+    Profile('openstack-ansible', sudo=('sudo', '-n'),
+            **_unit('nova-compute')),
+    _tripleo('tripleo', 'nova_libvirt'),
+    _tripleo('tripleo-modular', 'nova_virtqemud'),
+    Profile('rhoso', sudo=('sudo', '-n'), **_nova_container(
+        'podman', 'edpm_nova_compute',
+        '/var/lib/openstack/nova/02-nova-host-specific.conf')),
+    Profile(
         'lab', edit_kind=CONFIG_DIR,
         edit_file='/etc/nova/nova-compute.conf.d/zz-disk-format.conf',
         restart=(*_SUPERVISORCTL, 'restart', 'nova-compute'),
         running=(*_SUPERVISORCTL, 'status', 'nova-compute'),
         log=('tail', '-n', '50', '/var/log/nova-compute.log')),
-}
+)}
 
 
 def get(name, **overrides):

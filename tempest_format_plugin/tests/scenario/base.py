@@ -211,7 +211,7 @@ class FormatScenarioTest(servers.ServerVerbs):
     def _clear(self, host):
         for server in self.followed:
             directory = host.profile.instance_dir(server)
-            host.root_shell(
+            host.instances_shell(
                 f'{shlex.join(host.profile.virsh)} undefine {server} '
                 f'< /dev/null\n'
                 f'rm -rf {directory} {directory}_resize {directory}_del\n')

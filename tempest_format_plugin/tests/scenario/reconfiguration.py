@@ -103,7 +103,7 @@ class ReconfigureScenarioTest(images.ImageScenarioTest):
         cached = cloud.compute_hosts().get(host).profile.image_cache_file(
             image_id)
         LOG.info('Removing %s from the image cache of %s', image_id, host)
-        cloud.compute_hosts().get(host).root_shell(
+        cloud.compute_hosts().get(host).instances_shell(
             f'rm {shlex.quote(cached)} < /dev/null').check()
 
     def restore_options(self, host):

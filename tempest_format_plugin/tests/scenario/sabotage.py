@@ -81,5 +81,5 @@ class SabotageTest(base.FormatScenarioTest):
     def _root_shell(self, script):
         host = cloud.compute_hosts().get(self.host_of(self.server))
         directory = host.profile.instance_dir(self.server)
-        host.root_shell(f'set -e\nID={self.server}\ncd {directory}\n'
-                        f'{script}').check()
+        host.instances_shell(f'set -e\nID={self.server}\ncd {directory}\n'
+                             f'{script}').check()

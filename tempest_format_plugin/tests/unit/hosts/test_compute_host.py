@@ -183,11 +183,15 @@ class ComputeHostTest(testtools.TestCase):
         self.assertRaises(exceptions.CommandError, host.observe,
                           fakes.SERVER_ID)
         host.root_shell('true', timeout=5)
+        host.instances_shell('rm disk')
         self.assertEqual(
             ['sudo', '-n', 'podman', 'exec', '-i', 'nova_libvirt',
              '/usr/bin/python3'],
             shlex.split(connection.calls[0][0])[:7])
         self.assertEqual(('sudo -n sh', 'true', 5), connection.calls[1])
+        self.assertEqual(
+            ('sudo -n podman exec -i nova_libvirt sh', 'rm disk', None),
+            connection.calls[2])
 
     def test_command_line_of_the_log(self):
         connection = FakeConnection()
@@ -238,6 +242,7 @@ class ComputeHostTest(testtools.TestCase):
                 'bash: line 1: sudo: command not found'):
             self.assert_refused('sudo_command', stderr)
             for act in (lambda host: host.root_shell('true'),
+                        lambda host: host.instances_shell('true'),
                         lambda host: host.qemu_log('instance-1'),
                         lambda host: host.evidence(fakes.SERVER_ID,
                                                    'instance-1')):
@@ -380,19 +385,22 @@ class ComputeHostsTest(testtools.TestCase):
             asked.append(name)
             return ssh.Endpoint(name, f'{name}.example.org')
 
-        lab = profile.get('lab')
-        hosts = compute_host.ComputeHosts(endpoint_of, lab)
+        own = {name: profile.get('lab', qemu_log_dir=f'/{name}')
+               for name in ('node-1', 'node-2')}
+        hosts = compute_host.ComputeHosts(endpoint_of, own.get)
         node = hosts.get('node-1')
         self.assertIs(node, hosts.get('node-1'))
         self.assertIsNot(node, hosts.get('node-2'))
         self.assertEqual(['node-1', 'node-2'], asked)
-        self.assertEqual(('node-1', 'node-1.example.org', lab),
+        self.assertEqual(own['node-2'], hosts.get('node-2').profile)
+        self.assertEqual(('node-1', 'node-1.example.org', own['node-1']),
                          (node.name, node.connection.endpoint.address,
                           node.profile))
 
     def test_close(self):
         hosts = compute_host.ComputeHosts(
-            lambda name: ssh.Endpoint(name, name), profile.get('lab'))
+            lambda name: ssh.Endpoint(name, name),
+            lambda name: profile.get('lab'))
         node = hosts.get('node-1')
         node.connection = FakeConnection()
         hosts.close()

@@ -189,11 +189,11 @@ class ReconfigurationTest(base.ScenarioTestCase):
 
     def test_forget_image(self):
         self.scenario.forget_image(HOST, 'some-image')
-        script, = self.host.root_shell.call_args.args
+        script, = self.host.instances_shell.call_args.args
         self.assertEqual(
             'rm /var/lib/nova/instances/_base/'
             'c7447c0dc65ce9454f373d6cf8981eb95d33c849 < /dev/null', script)
-        self.assertTrue(self.host.root_shell.return_value.check.called)
+        self.assertTrue(self.host.instances_shell.return_value.check.called)
 
     def test_servers_of_others(self):
         self.servers.list_servers.return_value = {'servers': [
