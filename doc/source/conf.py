@@ -10,9 +10,17 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
+import pathlib
+import sys
+
+# Of this directory: _extensions/known_bugs.py
+sys.path.insert(0, str(pathlib.Path(__file__).parent / '_extensions'))
+
 extensions = [
+    'known_bugs',
     'openstackdocstheme',
     'oslo_config.sphinxext',
+    'sphinx.ext.autodoc',
     'zuul_sphinx',
 ]
 
@@ -27,6 +35,10 @@ openstackdocs_auto_version = False
 openstackdocs_bug_project = 'tempest-format-plugin'
 openstackdocs_bug_tag = ''
 openstackdocs_pdf_link = False
+
+# In the order in which a scenario uses them.
+autodoc_member_order = 'bysource'
+toc_object_entries = False
 
 # A role without a README is a mistake.
 zuul_autoroles_warn_missing = True
