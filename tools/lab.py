@@ -28,6 +28,7 @@ import time
 
 from format_lab import clouds
 from format_lab import console
+from format_lab import documents
 from format_lab import driver
 from format_lab import exceptions
 from format_lab import machine
@@ -36,9 +37,10 @@ from format_lab import places
 from format_lab import processes
 from format_lab import releases
 from format_lab import scenarios
+from format_lab import workspace
 
-COMMANDS = ('run', 'up', 'test', 'matrix', 'benchmark', 'status', 'down',
-            'lock')
+COMMANDS = ('run', 'up', 'test', 'matrix', 'benchmark', 'docs', 'shell',
+            'status', 'down', 'lock')
 # Those that take tempest's arguments, and those that start a cloud.
 TESTING = ('run', 'test', 'matrix')
 STARTING = ('run', 'up', 'matrix')
@@ -55,7 +57,9 @@ def parse_arguments(argv):
         help='run: all of it (default); up, test, status, down: its parts; '
              'matrix: run on several clouds and tell what each shows of each '
              'bug; benchmark: what an observation costs, on a cloud that is '
-             'up; lock RELEASE: make the lock file of a release of '
+             'up; shell [COMMAND]: one that reaches a cloud that is up; docs '
+             '[DOCUMENT ...]: run the commands that the documents tell there; '
+             'lock RELEASE: make the lock file of a release of '
              'playbooks/lab/releases anew')
     parser.add_argument(
         '--cloud', default='current', choices=clouds.names(),
@@ -100,7 +104,7 @@ def parse_arguments(argv):
         if len(rest) != 1:
             parser.error('lock takes a release, one of '
                          + ', '.join(releases.names()))
-    elif rest and arguments.command not in TESTING:
+    elif rest and arguments.command not in ('docs', 'shell', *TESTING):
         parser.error(f'{arguments.command} takes no {" ".join(rest)}')
     if arguments.command not in STARTING:
         for option in ('release', 'source', 'known-bugs'):
@@ -192,6 +196,11 @@ def execute(arguments, rest):
     lab = driver.Lab(directory, arguments.cloud)
     if arguments.command == 'status':
         return 0 if lab.status() else 1
+    # Without the lock: in there a person, or a document, may use the lab.
+    if arguments.command == 'shell':
+        return workspace.shell(lab, rest)
+    if arguments.command == 'docs':
+        return 1 if documents.run(lab, rest) else 0
     with lab.lock():
         if arguments.command in STARTING:
             cloud, settings = chosen(arguments, arguments.cloud)

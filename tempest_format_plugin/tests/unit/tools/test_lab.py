@@ -20,6 +20,7 @@ from unittest import mock
 
 import fixtures
 from format_lab import clouds
+from format_lab import documents
 from format_lab import driver
 from format_lab import exceptions
 from format_lab import expectations
@@ -27,6 +28,7 @@ from format_lab import places
 from format_lab import processes
 from format_lab import releases
 from format_lab import scenarios
+from format_lab import workspace
 import lab
 
 from tempest_format_plugin import results
@@ -64,6 +66,11 @@ class ArgumentsTest(base.LabTestCase):
         for command in ('run', 'test'):
             self.assertEqual((command, 'current', 'raw', None, rest),
                              self.parse(command, *rest))
+
+    def test_rest_is_a_command_or_documents(self):
+        rest = ['openstack', 'server', 'list', '--all-projects', '-f', 'json']
+        self.assertEqual(rest, self.parse('shell', *rest)[-1])
+        self.assertEqual(['README.rst'], self.parse('docs', 'README.rst')[-1])
 
     def test_no_abbreviations(self):
         # --c would be --cloud.
@@ -104,6 +111,18 @@ class MainTest(base.LabTestCase):
             self.assertEqual('lab: the lab makes network namespaces: run it '
                              'as root\n', self.said.getvalue())
         self.assertFalse(self.directory.exists())
+
+    def test_shell(self):
+        with mock.patch.object(workspace, 'shell', return_value=3) as shell:
+            self.assertEqual(3, lab.main(['shell', 'one', '--two']))
+        self.assertEqual(['one', '--two'], shell.call_args.args[1])
+
+    def test_docs(self):
+        for failed, status in ((0, 0), (2, 1)):
+            with mock.patch.object(documents, 'run',
+                                   return_value=failed) as run:
+                self.assertEqual(status, lab.main(['docs', 'README.rst']))
+            self.assertEqual(['README.rst'], run.call_args.args[1])
 
     def test_relative_directory(self):
         self.useFixture(fixtures.EnvironmentVariable('FORMAT_LAB_DIR', 'x'))
