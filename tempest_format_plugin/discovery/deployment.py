@@ -30,7 +30,9 @@ _OF_UNITS = {
 # host. All three call it the same.
 _KOLLA = '/etc/kolla/nova-compute'
 _TRIPLEO = '/var/lib/config-data/puppet-generated/nova_libvirt'
-_RHOSO = ('/var/lib/openstack/nova', '/var/lib/openstack/config/nova')
+# Of RHOSO the later and the earlier versions.
+_RHOSO, _OLD_RHOSO = ('/var/lib/openstack/nova',
+                      '/var/lib/openstack/config/nova')
 _OPENSTACK_ANSIBLE = '/openstack/venvs/'
 
 
@@ -120,9 +122,20 @@ def _of_container(report):
         return ('tripleo-modular'
                 if libvirt and libvirt.name == 'nova_virtqemud'
                 else 'tripleo')
-    if not set(_RHOSO).isdisjoint(report.marks):
+    if not {_RHOSO, _OLD_RHOSO}.isdisjoint(report.marks):
         return 'rhoso'
     return None
+
+
+def other_paths(name, report):
+    """Return {option: value} where a version of a deployment has others.
+
+    :param name: of the deployment profile
+    """
+    if name == 'rhoso' and _RHOSO not in report.marks:
+        return {'compute_edit_file':
+                f'{_OLD_RHOSO}/02-nova-host-specific.conf'}
+    return {}
 
 
 def describe(daemon):

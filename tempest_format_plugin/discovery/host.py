@@ -120,7 +120,7 @@ def _overrides(name, report):
             found['container_name'] = container.name
     elif report.libvirt and not container and profile.container_name:
         found['container_name'] = ''
-    return found
+    return found | deployment.other_paths(name, report)
 
 
 def _with_versions(found, connection):

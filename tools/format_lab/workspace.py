@@ -16,6 +16,7 @@ import contextlib
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import tempfile
 
@@ -25,7 +26,8 @@ from format_lab import places
 def make(lab, directory):
     """Put what reaches a cloud into a directory.
 
-    tempest.conf, and ssh_config with the nodes by name.
+    tempest.conf; cloud.conf, a configuration with the credentials alone; and
+    ssh_config with the nodes by name.
 
     :returns: the environment of commands there, besides what is inherited:
         the admin's OS_* variables, and a PATH with openstack and tempest
@@ -35,6 +37,7 @@ def make(lab, directory):
     # The tests' own log is the driver's.
     (directory / 'tempest.conf').write_text(re.sub(
         r'(?m)^log_dir *=.*', f'log_dir = {directory}', configuration))
+    shutil.copy(lab.cloud_dir / 'credentials.conf', directory / 'cloud.conf')
     (directory / 'ssh_config').write_text(''.join(
         f'Host {node}\n  HostName {address}\n'
         for node, address in lab.nodes().items())

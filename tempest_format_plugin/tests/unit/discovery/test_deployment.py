@@ -15,6 +15,7 @@ import json
 from tempest_format_plugin.discovery import deployment
 from tempest_format_plugin.formats import exceptions
 from tempest_format_plugin.hosts import nova_compute_script
+from tempest_format_plugin.hosts import profile
 from tempest_format_plugin.tests.unit import base
 from tempest_format_plugin.tests.unit.discovery import found
 
@@ -53,8 +54,14 @@ def container(runtime='podman', name='nova_compute'):
 class RecogniseTest(base.TestCase):
 
     def recognise(self, marks=(), **more):
-        return deployment.recognise(deployment.parse(
-            json.dumps(found.report(marks=marks, **more)), host='h'))
+        report = deployment.parse(
+            json.dumps(found.report(marks=marks, **more)), host='h')
+        name = deployment.recognise(report)
+        # There is such a profile, and it can be as it says.
+        if name is not None:
+            profile.get(name, edit_file=deployment.other_paths(
+                name, report).get('compute_edit_file'))
+        return name
 
     def test_by_unit(self):
         for unit, name in (
@@ -80,6 +87,18 @@ class RecogniseTest(base.TestCase):
             self.assertEqual('debian', self.recognise(
                 [mark], unit='nova-compute.service'))
         self.assertIsNone(self.recognise(container=container()))
+
+    def test_versions_of_rhoso(self):
+        old, new = '/var/lib/openstack/config/nova', '/var/lib/openstack/nova'
+        for marks, expected in (
+                ([old], {'compute_edit_file':
+                         f'{old}/02-nova-host-specific.conf'}),
+                ([new], {}), ([new, old], {})):
+            report = deployment.parse(json.dumps(found.report(
+                marks, container=container())), host='h')
+            self.assertEqual(expected, deployment.other_paths('rhoso',
+                                                              report))
+            self.assertEqual({}, deployment.other_paths('tripleo', report))
 
     def test_by_container_of_libvirt(self):
         for name, expected in (('nova_virtqemud', 'tripleo-modular'),

@@ -31,6 +31,7 @@ class WorkspaceTest(base.LabTestCase):
         (self.lab.cloud_dir / 'passwords' / 'admin').write_text('secret\n')
         (self.lab.cloud_dir / 'tempest.conf').write_text(
             '[DEFAULT]\nlog_dir = /elsewhere\n[auth]\nadmin_password = x\n')
+        (self.lab.cloud_dir / 'credentials.conf').write_text('[auth]\n')
         self.patch((self.lab, 'nodes'), return_value={
             'control': '10.0.0.1', 'compute-1': '10.0.0.11'})
 
@@ -47,6 +48,8 @@ class WorkspaceTest(base.LabTestCase):
             f'[DEFAULT]\nlog_dir = {self.workspace}\n'
             '[auth]\nadmin_password = x\n',
             (self.workspace / 'tempest.conf').read_text())
+        self.assertEqual('[auth]\n',
+                         (self.workspace / 'cloud.conf').read_text())
         ssh = (self.workspace / 'ssh_config').read_text()
         self.assertIn('Host compute-1\n  HostName 10.0.0.11\n', ssh)
         self.assertIn(f'IdentityFile {self.lab.cloud_dir}/id_ed25519\n', ssh)
