@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""The cloud that tempest.conf describes: its admin, its compute hosts."""
+"""The cloud that tempest.conf and its hosts file describe."""
 
 import functools
 
@@ -20,8 +20,10 @@ from tempest.lib import auth
 from tempest.lib import exceptions as lib_exc
 
 from tempest_format_plugin.hosts import compute_host
+from tempest_format_plugin.hosts import exceptions
 from tempest_format_plugin.hosts import profile
 from tempest_format_plugin.hosts import ssh
+from tempest_format_plugin import hosts_file
 
 CONF = config.CONF
 
@@ -31,6 +33,19 @@ ANY = 'any'
 # images_type = flat is the same backend as raw under another name: the class
 # is nova's Flat for both (nova/virt/libvirt/imagebackend.py, Backend).
 _SAME_BACKEND = {'flat': 'raw'}
+
+_SAYS_NOTHING = hosts_file.Host()
+
+_read_hosts = functools.cache(hosts_file.read)
+
+
+def _hosts():
+    """Return what the hosts file says: {name: hosts_file.Host}.
+
+    :raises HostsFileError: it makes no sense
+    """
+    path = CONF.disk_format.hosts_file
+    return _read_hosts(path) if path else {}
 
 
 def admin():
@@ -60,9 +75,13 @@ def hosts_of_backend(backend):
     """Return the names of the compute hosts that have an image backend.
 
     :param backend: 'raw' (which includes flat), 'qcow2', ..., or ANY
-    :returns: list in the order of [disk_format] compute_backends
+    :returns: list in the order of [disk_format] compute_backends, then of the
+        hosts file
+    :raises HostsFileError: the hosts file makes no sense
     """
-    return [host for host, name in CONF.disk_format.compute_backends.items()
+    backends = CONF.disk_format.compute_backends | {
+        name: host.backend for name, host in _hosts().items() if host.backend}
+    return [host for host, name in backends.items()
             if backend in (ANY, _SAME_BACKEND.get(name, name))]
 
 
@@ -72,37 +91,58 @@ def compute_hosts():
 
     :raises ProfileError: the options of the deployment profile contradict
         each other
+    :raises HostsFileError: the hosts file makes no sense, or contradicts
+        itself or the options
     """
-    options = CONF.disk_format
-    return compute_host.ComputeHosts(endpoint, profile.get(
-        options.profile,
-        sudo=options.sudo_command,
-        container_runtime=options.container_runtime,
-        container_name=options.container_name,
-        virsh=options.virsh_command,
-        qemu_img=options.qemu_img_command,
-        observe=options.observe_command,
-        root_shell=options.root_shell_command,
-        instances_path=options.instances_path,
-        qemu_log_dir=options.qemu_log_dir,
-        edit_kind=options.compute_edit_kind,
-        edit_file=options.compute_edit_file,
-        restart=options.compute_restart_command,
-        running=options.compute_running_command,
-        log=options.compute_log_command))
+    # Before the first connection, of the hosts that nothing is said of too.
+    for host in ('', *_hosts()):
+        profile_of(host)
+    return compute_host.ComputeHosts(endpoint, profile_of)
+
+
+def profile_of(host):
+    """Return the deployment profile of a compute host.
+
+    What the hosts file says goes before what the options say, and that before
+    what the profile says.
+
+    :raises ProfileError, HostsFileError: see compute_hosts
+    """
+    options, entry = CONF.disk_format, _hosts().get(host, _SAYS_NOTHING)
+    values = {field: getattr(options, option)
+              for field, option in profile.OPTIONS.items()}
+    try:
+        return profile.get(entry.profile or options.profile,
+                           **(values | entry.overrides))
+    except exceptions.ProfileError as error:
+        if entry is _SAYS_NOTHING:
+            raise
+        raise hosts_file.HostsFileError(
+            options.hosts_file, f'host {host}, at /hosts/{host}: '
+            f'{error.problem}: set {error.option} there') from error
+
+
+def address_of(host):
+    """Return the address that is configured of a host; None: none is.
+
+    :raises HostsFileError: the hosts file makes no sense
+    """
+    return (_hosts().get(host, _SAYS_NOTHING).address
+            or CONF.disk_format.compute_addresses.get(host))
 
 
 def endpoint(host, address=None):
     """Return how to reach a compute host, as an ssh.Endpoint.
 
-    :param address: None: the one of compute_addresses, or the host's name
+    :param address: None: as configured, or the host's name
+    :raises HostsFileError: the hosts file makes no sense
     """
-    options = CONF.disk_format
+    options, entry = CONF.disk_format, _hosts().get(host, _SAYS_NOTHING)
     return ssh.Endpoint(
-        host, address or options.compute_addresses.get(host, host),
-        port=options.ssh_port,
-        user=options.ssh_user,
-        key_file=options.ssh_key_file,
+        host, address or address_of(host) or host,
+        port=entry.ssh_port or options.ssh_port,
+        user=entry.ssh_user or options.ssh_user,
+        key_file=entry.ssh_key_file or options.ssh_key_file,
         known_hosts_file=options.ssh_known_hosts_file,
         allow_unknown_hosts=options.ssh_allow_unknown_hosts,
         connect_timeout=options.ssh_connect_timeout,

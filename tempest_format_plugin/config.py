@@ -115,6 +115,17 @@ safety_options = (
 )
 
 compute_host_options = (
+    cfg.StrOpt(
+        'hosts_file',
+        help='Path of a YAML file (or JSON, if its name ends in .json) about '
+             'the compute hosts, for a fleet whose hosts differ: "hosts" is a '
+             'mapping of their names in nova to what is so of each, any of '
+             'address, backend (as in compute_backends), ssh_user, ssh_port, '
+             'ssh_key_file, profile and the options that replace values of '
+             'the profile. It goes before the options, and they before the '
+             'profile; null for such an option takes it back, for this host. '
+             'On the machine where tempest runs; ~ is its user\'s home. '
+             'Unset: the options are so of all hosts.'),
     cfg.Opt(
         'compute_backends',
         type=types.Dict(types.String(choices=IMAGE_BACKENDS)),

@@ -20,6 +20,7 @@ from cliff import command
 from tempest import config
 
 from tempest_format_plugin.formats import redaction
+from tempest_format_plugin.hosts import exceptions
 
 CONF = config.CONF
 
@@ -32,6 +33,14 @@ class Command(command.Command):
         parser.add_argument(
             '--config-file', help='tempest.conf (default: as tempest run)')
         return parser
+
+    def run(self, parsed_args):
+        """As cliff's, but say what the options have wrong: tempest doesn't."""
+        try:
+            return super().run(parsed_args)
+        except exceptions.HostError as error:
+            self.say(str(error))
+            return 1
 
     @staticmethod
     def read_configuration(parsed_args):

@@ -13,14 +13,10 @@
 
 import datetime
 
-from tempest import config
-
 from tempest_format_plugin import cloud
 from tempest_format_plugin.commands import base
 from tempest_format_plugin.hosts import exceptions
 from tempest_format_plugin.hosts import host_edit
-
-CONF = config.CONF
 
 
 class Restore(base.Command):
@@ -29,9 +25,9 @@ class Restore(base.Command):
     A compute host undoes such an edit by itself when the test that made it
     ends, however it ends. This is for hosts where that could not work: what
     undoes it was killed, or nova-compute didn't restart. Looks at every host
-    of [disk_format] compute_backends. An edit that a test still holds is left
-    alone. The exit status is 1 if a host could not be looked at or is still
-    not as it was.
+    whose backend [disk_format] compute_backends or hosts_file tells. An edit
+    that a test still holds is left alone. The exit status is 1 if a host could
+    not be looked at or is still not as it was.
     """
 
     def get_parser(self, prog_name):
@@ -43,9 +39,10 @@ class Restore(base.Command):
 
     def take_action(self, parsed_args):
         self.read_configuration(parsed_args)
-        hosts = list(CONF.disk_format.compute_backends)
+        hosts = cloud.hosts_of_backend(cloud.ANY)
         if not hosts:
-            print('[disk_format] compute_backends names no compute host')
+            print('neither [disk_format] compute_backends nor its hosts_file '
+                  'names a compute host with its backend')
             return 1
         failed = False
         for name in hosts:

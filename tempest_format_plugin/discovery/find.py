@@ -19,7 +19,6 @@ import json
 import socket
 
 from oslo_log import log
-from tempest import config
 from tempest.lib import exceptions as lib_exc
 
 from tempest_format_plugin import cloud
@@ -29,7 +28,6 @@ from tempest_format_plugin.formats import exceptions as formats_exceptions
 from tempest_format_plugin.hosts import exceptions as hosts_exceptions
 from tempest_format_plugin.hosts import ssh
 
-CONF = config.CONF
 LOG = log.getLogger(__name__)
 
 AT_ONCE = 20
@@ -95,8 +93,9 @@ def _address(name, addresses):
 
     :param addresses: {host: address} of nova's hypervisors
     """
-    if name in CONF.disk_format.compute_addresses:
-        return CONF.disk_format.compute_addresses[name]
+    configured = cloud.address_of(name)
+    if configured:
+        return configured
     with contextlib.suppress(OSError):
         socket.getaddrinfo(name, None)
         return name

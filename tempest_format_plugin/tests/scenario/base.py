@@ -379,7 +379,7 @@ class FormatScenarioTest(servers.ServerVerbs):
         if issubclass(exc_info[0], self.skipException):
             return
         for server_id in self.followed:
-            for host in CONF.disk_format.compute_backends:
+            for host in cloud.hosts_of_backend(cloud.ANY):
                 try:
                     kept = cloud.compute_hosts().get(host).evidence(
                         server_id, self.domain_name(server_id))

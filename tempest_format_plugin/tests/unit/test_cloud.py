@@ -11,6 +11,9 @@
 # under the License.
 
 
+import json
+import pathlib
+
 import fixtures
 from tempest import clients
 from tempest.lib import auth
@@ -18,8 +21,17 @@ from tempest.lib import exceptions as lib_exc
 
 from tempest_format_plugin import cloud
 from tempest_format_plugin.hosts import exceptions
+from tempest_format_plugin.hosts import profile
 from tempest_format_plugin.hosts import ssh
+from tempest_format_plugin import hosts_file
 from tempest_format_plugin.tests.unit import base
+
+
+def hosts_file_of(test, **hosts):
+    """Write a hosts file; return its path."""
+    path = pathlib.Path(test.useFixture(fixtures.TempDir()).path, 'x.json')
+    path.write_text(json.dumps({'hosts': hosts}))
+    return str(path)
 
 
 class AdminTest(base.TestCase):
@@ -66,6 +78,20 @@ class HostsOfBackendTest(base.TestCase):
         self.assertEqual(['q'], cloud.hosts_of_backend('qcow2'))
         self.assertEqual([], cloud.hosts_of_backend('rbd'))
         self.assertEqual(['z', 'q', 'a'], cloud.hosts_of_backend(cloud.ANY))
+
+    def test_hosts_file(self):
+        self.conf.set(compute_backends={'z': 'raw', 'q': 'qcow2'},
+                      hosts_file=hosts_file_of(self, q={'backend': 'flat'},
+                                               n={'backend': 'qcow2'}, x={}))
+        self.assertEqual(['z', 'q'], cloud.hosts_of_backend('raw'))
+        self.assertEqual(['n'], cloud.hosts_of_backend('qcow2'))
+        self.assertEqual(['z', 'q', 'n'], cloud.hosts_of_backend(cloud.ANY))
+
+    def test_bad_hosts_file(self):
+        self.conf.set(hosts_file='/nowhere')
+        error = self.assertRaises(hosts_file.HostsFileError,
+                                  cloud.hosts_of_backend, 'raw')
+        self.assertIn('hosts file /nowhere', str(error))
 
     def test_flat_is_raw(self):
         self.conf.set(compute_backends={'f': 'flat', 'r': 'raw'})
@@ -129,3 +155,52 @@ class ComputeHostsTest(base.TestCase):
         error = self.assertRaises(exceptions.ProfileError,
                                   cloud.compute_hosts)
         self.assertIn('container_runtime', str(error))
+
+    def test_hosts_file_goes_before_the_options(self):
+        self.conf.set(
+            compute_addresses={'a': '192.0.2.1', 'b': '192.0.2.2'},
+            ssh_user='nova', ssh_port=2222, ssh_key_file='/key',
+            profile='debian', instances_path='/opt', sudo_command='doas',
+            hosts_file=hosts_file_of(
+                self, a={'address': '192.0.2.9', 'ssh_user': 'root',
+                         'ssh_port': 22, 'ssh_key_file': '/other',
+                         'profile': 'kolla-podman',
+                         'instances_path': '/instances',
+                         'sudo_command': None}))
+        seen = {name: (host.connection.endpoint, host.profile)
+                for name in 'ab' for host in [cloud.compute_hosts().get(name)]}
+        self.assertEqual(
+            [('192.0.2.9', 22, 'root', '/other'),
+             ('192.0.2.2', 2222, 'nova', '/key')],
+            [(endpoint.address, endpoint.port, endpoint.user,
+              endpoint.key_file) for endpoint, _ in seen.values()])
+        self.assertEqual(
+            [profile.get('kolla-podman', instances_path='/instances'),
+             profile.get('debian', instances_path='/opt', sudo='doas')],
+            [each for _, each in seen.values()])
+
+    def test_every_value_of_the_profile_can_be_of_one_host(self):
+        for field, option in profile.OPTIONS.items():
+            value = {'edit_kind': 'in-place', 'container_runtime': 'podman',
+                     'container_name': 'x'}.get(field, '/x')
+            self.conf.set(hosts_file=hosts_file_of(
+                self, a={'profile': 'kolla-docker', option: value}))
+            own = cloud.profile_of('a')
+            self.assertIn(getattr(own, field), (value, (value,)))
+            self.assertEqual(profile.get('devstack'), cloud.profile_of('b'))
+
+    def test_hosts_file_that_contradicts_itself(self):
+        path = hosts_file_of(self, a={'container_name': 'nova_libvirt'})
+        self.conf.set(hosts_file=path)
+        error = self.assertRaises(hosts_file.HostsFileError,
+                                  cloud.compute_hosts)
+        for word in (path, 'host a, at /hosts/a: a container needs',
+                     'set both container_name and container_runtime there'):
+            self.assertIn(word, str(error))
+
+    def test_command_in_the_hosts_file_that_cant_be_split(self):
+        self.conf.set(hosts_file=hosts_file_of(
+            self, a={'virsh_command': 'virsh "'}))
+        error = self.assertRaises(hosts_file.HostsFileError,
+                                  cloud.compute_hosts)
+        self.assertIn('set virsh_command there', str(error))

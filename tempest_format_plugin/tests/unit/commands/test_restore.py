@@ -24,7 +24,7 @@ MADE = 'an edit of /etc/x.conf, made by a test at 1970-01-01 00:00:00 UTC'
 class RestoreTest(base.CommandTestCase):
 
     command = restore.Restore
-    modules = (cloud, restore)
+    modules = (cloud,)
 
     def setUp(self):
         super().setUp()
@@ -76,8 +76,15 @@ class RestoreTest(base.CommandTestCase):
         self.assertIn('node-1: compute host node-1: it died', lines[0])
         self.assertEqual(f'node-2: {MADE}: undone', lines[1])
 
+    def test_bad_hosts_file(self):
+        self.conf.set(hosts_file='/nowhere')
+        self.assertEqual(
+            (1, '', 'restore: hosts file /nowhere ([disk_format] hosts_file): '
+                    'No such file or directory\n'), self.run_command())
+
     def test_no_hosts(self):
         self.conf.set(compute_backends={})
         self.assertEqual(
-            (1, ['[disk_format] compute_backends names no compute host']),
+            (1, ['neither [disk_format] compute_backends nor its hosts_file '
+                 'names a compute host with its backend']),
             self.restored())

@@ -34,7 +34,7 @@ class LookTest(base.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.conf = self.useFixture(base.PluginConf(cloud, find))
+        self.conf = self.useFixture(base.PluginConf(cloud))
         self.manager = self.useFixture(fixtures.MockPatchObject(
             cloud, 'admin')).mock.return_value
         self.patch(socket, 'getaddrinfo', side_effect=socket.gaierror)

@@ -261,6 +261,7 @@ class RunTest(tools_base.LabTestCase):
         (self.lab.cloud_dir / 'passwords' / 'admin').write_text('secret\n')
         (self.lab.cloud_dir / 'tempest.conf').write_text(
             '[DEFAULT]\nlog_dir = /elsewhere\n[auth]\n')
+        (self.lab.cloud_dir / 'credentials.conf').write_text('[auth]\n')
         self.patch((self.lab, 'in_cloud'), return_value=['env', 'IN=cloud'])
         self.patch((self.lab, 'nodes'), return_value={'control': '10.0.0.1'})
 
