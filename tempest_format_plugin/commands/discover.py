@@ -14,9 +14,11 @@
 
 import contextlib
 import datetime
+import os
 import sys
 
 from oslo_log import log
+import yaml
 
 from tempest_format_plugin.commands import base
 from tempest_format_plugin.discovery import find
@@ -48,6 +50,11 @@ class Discover(base.Command):
             help='add it to this file, such as the tempest.conf itself '
                  '(default: print it)')
         parser.add_argument(
+            '--hosts-file', metavar='FILE',
+            help='where hosts are not deployed as most are, write how to this '
+                 'file, for [disk_format] hosts_file; in place of what is '
+                 'there')
+        parser.add_argument(
             '--hosts-at-once', type=base.positive, default=find.AT_ONCE,
             metavar='N',
             help='how many hosts are connected to at once (default: '
@@ -61,7 +68,9 @@ class Discover(base.Command):
             with _output(parsed_args.output) as output:
                 found = find.look(parsed_args.host,
                                   parsed_args.hosts_at_once, self.say)
-                output.write(tempest_conf.render(found, _now()))
+                output.write(tempest_conf.render(
+                    found, _now(), _write_hosts_file(
+                        parsed_args.hosts_file, found)))
         except Exception as error:
             LOG.debug('Nothing found out', exc_info=True)
             self.say(f'{type(error).__name__}: {error}')
@@ -70,6 +79,19 @@ class Discover(base.Command):
         for problem in problems:
             self.say(problem)
         return PARTLY if problems else FOUND
+
+
+def _write_hosts_file(path, found):
+    """Write a hosts file if one is wanted and needed.
+
+    :returns: its absolute path, None if it wasn't written
+    """
+    document = tempest_conf.hosts_that_differ(found)
+    if not path or not document:
+        return None
+    with open(path, 'w', encoding='utf-8') as output:
+        yaml.safe_dump(document, output, sort_keys=False)
+    return os.path.abspath(path)
 
 
 @contextlib.contextmanager

@@ -30,7 +30,7 @@ _FLAVOR_RAM = 256
 _GIB = 2 ** 30
 
 
-def render(found, made):
+def render(found, made, hosts_file=None):
     """Return text that can be added to a tempest.conf as it is.
 
     What isn't an option is a comment: the table, and what couldn't be found
@@ -38,8 +38,10 @@ def render(found, made):
 
     :param found: CloudFacts
     :param made: when, in words
+    :param hosts_file: path of the file that has hosts_that_differ(found);
+        None: there is none
     """
-    options, notes = propose(found)
+    options, notes = propose(found, hosts_file)
     lines = [f'Found out by "tempest disk-format discover", {made}.', '',
              *_table(found).splitlines(), '', *_apis(found)]
     problems = [*notes, *problems_of(found)]
@@ -60,10 +62,27 @@ def problems_of(found):
                                for problem in host.problems)]
 
 
-def propose(found):
+def hosts_that_differ(found):
+    """Return the document of a hosts file: what no option can say.
+
+    :param found: CloudFacts
+    :returns: as hosts_file.SCHEMA; {} if one profile fits all hosts
+    """
+    usable = _usable(found)
+    most, overrides = _most(usable)
+    differing = {
+        host.host: {'profile': host.deployment} | dict.fromkeys(overrides)
+        | host.overrides
+        for host in usable if host.deployment
+        and (host.deployment, host.overrides) != (most, overrides)}
+    return {'hosts': differing} if differing else {}
+
+
+def propose(found, hosts_file=None):
     """Return ({group: {option: value}}, notes) for a tempest.conf.
 
     :param found: CloudFacts
+    :param hosts_file: see render
     :returns: the options that what was found decides, and what somebody
         should look at
     """
@@ -84,7 +103,7 @@ def propose(found):
         if volume_type:
             options['volume'] = {'catalog_type': volume_type,
                                  'max_microversion': 'latest'}
-    options['disk_format'].update(_hosts(found, notes))
+    options['disk_format'].update(_hosts(found, hosts_file, notes))
     if found.nfs_volume_types:
         options['disk_format']['nfs_volume_type'] = found.nfs_volume_types[0]
     if found.raw_images_allowed is False:
@@ -119,28 +138,22 @@ def _images(found, disk_format, notes):
     return {'image_ref': first.id, 'image_ref_alt': other.id}
 
 
-def _hosts(found, notes):
+def _hosts(found, hosts_file, notes):
     """Return the options about compute hosts of [disk_format]."""
-    options, usable = {}, []
-    for host in found.hosts:
-        if not (_NAME.fullmatch(host.host)
-                and _ADDRESS.fullmatch(host.address)):
-            notes.append(f'{host.host}: its name or its address '
-                         f'{host.address} can\'t be an option\'s value')
-        elif host.images_type in _BACKENDS:
-            usable.append(host)
-    profiles = collections.Counter(
-        (host.deployment, *sorted(host.overrides.items())) for host in usable
-        if host.deployment)
-    if profiles:
-        (most, *overrides), _ = profiles.most_common(1)[0]
-        options |= {'profile': most} | dict(overrides)
-        for host in usable:
-            if (host.deployment, host.overrides) != (most, dict(overrides)):
-                notes.append(
-                    f'{host.host}: its deployment is {host.deployment} with '
-                    f'{_pairs(host.overrides)}, unlike most: [disk_format] '
-                    f'profile is about all hosts')
+    usable = _usable(found)
+    notes += [f'{host.host}: its name or its address {host.address} can\'t be '
+              f'an option\'s value'
+              for host in found.hosts if not _can_be_named(host)]
+    most, overrides = _most(usable)
+    options = {'profile': most} | overrides if most else {}
+    differing = hosts_that_differ(found).get('hosts', {})
+    if differing and hosts_file:
+        options['hosts_file'] = hosts_file
+    elif differing:
+        notes.append(
+            f'{", ".join(differing)}: not deployed as most are; "discover '
+            f'--hosts-file FILE" writes a file for [disk_format] hosts_file '
+            f'that says how')
     if usable:
         options['compute_backends'] = ','.join(
             f'{host.host}:{host.images_type}' for host in usable)
@@ -149,9 +162,26 @@ def _hosts(found, notes):
     return options
 
 
-def _pairs(overrides):
-    return ', '.join(f'{option} = {value}' for option, value
-                     in overrides.items()) or 'nothing else'
+def _usable(found):
+    """Return the hosts that options can be about."""
+    return [host for host in found.hosts
+            if _can_be_named(host) and host.images_type in _BACKENDS]
+
+
+def _can_be_named(host):
+    return (_NAME.fullmatch(host.host) is not None
+            and _ADDRESS.fullmatch(host.address) is not None)
+
+
+def _most(hosts):
+    """Return the profile and the overrides that most hosts have.
+
+    (None, {}) if no deployment is known.
+    """
+    (most, *overrides), _ = (collections.Counter(
+        (host.deployment, *sorted(host.overrides.items())) for host in hosts
+        if host.deployment).most_common(1) or [((None,), 0)])[0]
+    return most, dict(overrides)
 
 
 def _table(found):

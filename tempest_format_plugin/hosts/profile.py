@@ -270,6 +270,8 @@ def get(name, **overrides):
             f'{", ".join(BUILT_IN)}', 'profile')
     values = {field: _value(field, value)
               for field, value in overrides.items() if value is not None}
+    if 'container_name' in values and not values['container_name']:
+        values.setdefault('container_runtime', None)
     profile = dataclasses.replace(BUILT_IN[name], **values)
     if bool(profile.container_name) != bool(profile.container_runtime):
         raise exceptions.ProfileError(

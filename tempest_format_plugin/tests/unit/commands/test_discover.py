@@ -19,6 +19,7 @@ from tempest.lib import exceptions as lib_exc
 from tempest_format_plugin.commands import discover
 from tempest_format_plugin.discovery import facts
 from tempest_format_plugin.discovery import find
+from tempest_format_plugin import hosts_file
 from tempest_format_plugin.tests.unit.commands import base
 from tempest_format_plugin.tests.unit.discovery import found
 
@@ -76,6 +77,24 @@ class DiscoverTest(base.CommandTestCase):
         text = path.read_text()
         self.assertIn('[auth]\nadmin_username = admin\n\n# Found out', text)
         self.assertIn('compute_backends = host-1:raw\n', text)
+
+    def test_hosts_file(self):
+        path = pathlib.Path(
+            self.useFixture(fixtures.TempDir()).path) / 'hosts.yaml'
+        self.assertNotIn('hosts_file', self.run_command(
+            '--hosts-file', str(path))[1])
+        self.assertFalse(path.exists())
+        self.look.return_value = facts.CloudFacts(hosts=(
+            found.host(), found.host('host-2'),
+            found.host('host-3', deployment='rdo',
+                       overrides={'instances_path': '/srv'})))
+        status, printed, _ = self.run_command('--hosts-file', str(path))
+        self.assertEqual(0, status)
+        self.assertIn(f'hosts_file = {path}\n', printed)
+        # It can be read as what it is for.
+        self.assertEqual({'host-3': hosts_file.Host(
+            profile='rdo', overrides={'instances_path': '/srv'})},
+            hosts_file.read(str(path)))
 
     def test_file_that_cannot_be_written(self):
         status, _, said = self.run_command('--output', '/nowhere/x')

@@ -68,15 +68,36 @@ class ProposeTest(base.TestCase):
                                      for name in overrides})
 
     def test_hosts_that_differ(self):
-        hosts = (found.host(), found.host('host-2', deployment='devstack'),
-                 found.host('host-3'),
-                 found.host('host-4', overrides={'instances_path': '/srv'}))
-        self.assertEqual('lab', self.options('disk_format', *hosts)[
-            'profile'])
-        notes = self.notes(*hosts)
-        self.assertEqual(['host-2', 'host-4'],
-                         [note.partition(':')[0] for note in notes])
-        self.assertIn('is lab with instances_path = /srv', notes[1])
+        srv = {'instances_path': '/srv'}
+        hosts = (found.host(overrides=srv),
+                 found.host('host-2', deployment='devstack'),
+                 found.host('host-3', overrides=srv),
+                 found.host('host-4', overrides={'sudo_command': ''}),
+                 found.host('host-5', images_type=None),
+                 found.host('host-6', deployment=None))
+        options = self.options('disk_format', *hosts)
+        self.assertEqual(('lab', '/srv'), (options['profile'],
+                                           options['instances_path']))
+        self.assertNotIn('hosts_file', options)
+        self.assertIn('host-2, host-4: not deployed as most are; "discover '
+                      '--hosts-file FILE"', self.notes(*hosts)[0])
+        self.assertEqual(
+            {'hosts': {
+                'host-2': {'profile': 'devstack', 'instances_path': None},
+                'host-4': {'profile': 'lab', 'instances_path': None,
+                           'sudo_command': ''}}},
+            tempest_conf.hosts_that_differ(cloud(*hosts)))
+        options, notes = tempest_conf.propose(cloud(*hosts), '/h.yaml')
+        self.assertEqual(('/h.yaml', []),
+                         (options['disk_format']['hosts_file'], notes))
+
+    def test_hosts_that_do_not_differ(self):
+        self.assertEqual({}, tempest_conf.hosts_that_differ(
+            cloud(found.host(), found.host('host-2'))))
+        options, notes = tempest_conf.propose(cloud(), '/h.yaml')
+        self.assertNotIn('hosts_file', options['disk_format'])
+        self.assertEqual({}, tempest_conf.hosts_that_differ(
+            facts.CloudFacts()))
 
     def test_names_that_are_no_value(self):
         for name in ('a b', 'a,b:raw', 'a:b', 'a\n[auth]', '', 'a$b'):

@@ -23,6 +23,16 @@ from tempest_format_plugin.hosts import profile
 
 class ProfileTest(testtools.TestCase):
 
+    def test_no_container_in_a_deployment_of_containers(self):
+        found = profile.get('kolla-podman', container_name='')
+        self.assertEqual((None, None), (found.container_name,
+                                        found.container_runtime))
+        self.assertEqual(('sudo', '-n', 'virsh'), found.argv('virsh'))
+        # What contradicts it is still told.
+        self.assertRaises(exceptions.ProfileError, profile.get,
+                          'kolla-podman', container_name='',
+                          container_runtime='docker')
+
     def test_devstack(self):
         devstack = profile.get('devstack')
         self.assertEqual(('sudo', '-n', 'virsh', '-c', 'qemu:///system'),
