@@ -310,7 +310,8 @@ profile_options = (
              'root\'s. Unset: as the profile says.'),
     cfg.StrOpt(
         'container_runtime',
-        choices=[('podman', 'podman exec'), ('docker', 'docker exec')],
+        choices=[('podman', 'podman exec'), ('docker', 'docker exec'),
+                 ('', 'no container')],
         help='What runs the container in which libvirt lives on the compute '
              'hosts. Goes with container_name. Unset: as the profile says.'),
     cfg.StrOpt(

@@ -25,12 +25,6 @@ from tempest_format_plugin.hosts import observe_script
 from tempest_format_plugin.hosts import profile as profiles
 from tempest_format_plugin.hosts import ssh
 
-# The system's own Python, which every distribution that nova supports has
-# there: one that is earlier in the PATH may be a wrapper (pyenv's costs more
-# than all that the script does). -I -S: settings and packages stay out, which
-# halves the time to start.
-_PYTHON = ('/usr/bin/python3', '-I', '-S', '-')
-
 _SUDO_REFUSED = re.compile(
     r'^sudo: .*(password|terminal|tty)|is not in the sudoers file|'
     r'^Sorry, user \S+ (may not run|is not allowed)', re.MULTILINE)
@@ -110,10 +104,9 @@ class ComputeHost:
             completed = self.connection.run(
                 shlex.join(profile.observe_argv(server_id)))
         else:
-            command = shlex.join(profile.argv(
-                *_PYTHON, server_id, profile.instances_path, *profile.virsh,
-                ';', *profile.qemu_img_limited))
-            completed = self.connection.run(command, stdin=self._script)
+            completed = self.connection.run(
+                shlex.join(profile.observe_script_argv(server_id)),
+                stdin=self._script)
         self._check_sudo(completed)
         self._check_start(completed)
         completed.check()
@@ -166,7 +159,7 @@ class ComputeHost:
                 raise self._access_error('observe', stderr, completed)
             return
         self._check_container(completed)
-        if _is_missing(_PYTHON[0], stderr):
+        if _is_missing(profiles.PYTHON[0], stderr):
             raise self._access_error('python', stderr, completed)
 
     def _check_container(self, completed):
@@ -207,7 +200,7 @@ class ComputeHost:
             'observe': f'the command {observe}',
             'container_runtime': 'a container runtime',
             'container_name': f'the container {container} to run',
-            'python': f'{_PYTHON[0]}{where}',
+            'python': f'{profiles.PYTHON[0]}{where}',
             'virsh': f'a virsh that reaches libvirt{where}',
             'qemu_img': f'prlimit and qemu-img{where}',
             'instances_path': f'the instances directory of nova{where}',

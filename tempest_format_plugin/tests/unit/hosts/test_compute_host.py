@@ -53,7 +53,7 @@ class ObserveOverSshTest(testtools.TestCase):
         self.server = self.useFixture(fakes.SshServer(self.tools.env))
         # The Python of the tests need not be the system's.
         self.useFixture(fixtures.MockPatchObject(
-            compute_host, '_PYTHON', (sys.executable, '-I', '-S', '-')))
+            profile, 'PYTHON', (sys.executable, '-I', '-S', '-')))
         self.host = self.compute_host()
 
     def compute_host(self, **overrides):

@@ -29,6 +29,7 @@ from tempest_format_plugin.formats import host_report
 from tempest_format_plugin.formats import models
 from tempest_format_plugin.hosts import compute_host
 from tempest_format_plugin.hosts import exceptions
+from tempest_format_plugin.hosts import least_privilege
 from tempest_format_plugin.hosts import observe_script
 from tempest_format_plugin.hosts import profile
 from tempest_format_plugin.hosts import ssh
@@ -70,14 +71,13 @@ class ObserveCommandTest(base.TestCase):
             'format_host_access_instances_path': '/instances', **variables})
         words = shlex.split(
             text[text.index('exec '):].replace('\\\n', ' '))
+        self.assertEqual(f'<{OBSERVE}_script.py', words.pop())
         return words[words.index('/usr/bin/python3'):]
 
     def test_runs_what_the_plugin_would(self):
         (sent,) = commands_of(
             'lab', lambda host: host._report(ID), instances_path='/a b;c',
             virsh='virsh -c qemu+unix:///system', qemu_img='/opt/qemu-img')
-        sent[sent.index('-')] = '/usr/local/libexec/disk-format/' + (
-            pathlib.Path(observe_script.__file__).name)
         sent[sent.index(ID)] = '$1'
         self.assertEqual(sent, self.command(
             format_host_access_instances_path='/a b;c',
@@ -148,6 +148,56 @@ class ObserveCommandTest(base.TestCase):
                              arguments)
             self.assertIn('one server, a UUID', refused.stderr)
         self.assertFalse((self.tools.bin / 'ran').exists())
+
+
+class SameAsTheCommandTest(base.TestCase):
+    """The role and "tempest disk-format sudoers" come to the same."""
+
+    def lines(self, text):
+        return [line for line in text.splitlines()
+                if not line.startswith('# ')]
+
+    def assert_same(self, name, overrides=None, root_shell=False, **variables):
+        own = profile.get(name, **overrides or {})
+        given = {
+            'instances_path': own.instances_path,
+            'virsh': shlex.join(own.virsh),
+            'qemu_img': shlex.join(own.qemu_img),
+            'qemu_log_dir': own.qemu_log_dir,
+            'container_runtime': own.container_runtime or '',
+            'container_name': own.container_name or '',
+            'root_shell': root_shell} | variables
+        given = {f'format_host_access_{key}': value
+                 for key, value in given.items()}
+        self.assertEqual(
+            self.lines(least_privilege.sudoers(
+                own, given.get('format_host_access_user', 'disk-format'),
+                root_shell)),
+            self.lines(roles.render(ROLE, 'sudoers.j2', **given)))
+        self.assertEqual(
+            self.lines(least_privilege.observe_command(own)),
+            self.lines(roles.render(ROLE, 'observe.j2', **given)))
+
+    def test_every_profile(self):
+        for name in profile.BUILT_IN:
+            for root_shell in (False, True):
+                self.assert_same(name, {'sudo': 'sudo -n'}, root_shell)
+
+    def test_other_values(self):
+        self.assert_same(
+            'tripleo', {'observe': '/opt/a.b/observe',
+                        'virsh': 'virsh -c qemu+unix:///system',
+                        'qemu_img': '/opt/qemu-img', 'qemu_log_dir': '/l.d',
+                        'instances_path': '/a b', 'container_name': 'x.y'},
+            dir='/opt/a.b', user='nova')
+
+    def test_installed_where_the_role_has_it(self):
+        defaults = yaml.safe_load(
+            (roles.ROLES / ROLE / 'defaults' / 'main.yaml').read_text())
+        self.assertEqual(
+            (f'{defaults["format_host_access_dir"]}/observe',
+             defaults['format_host_access_sudoers_file']),
+            (least_privilege.OBSERVE, least_privilege.SUDOERS_FILE))
 
 
 class SudoersTest(base.TestCase):
