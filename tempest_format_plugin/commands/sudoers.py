@@ -58,10 +58,10 @@ class Sudoers(base.Command):
         host = parsed_args.host or ''
         profile = cloud.profile_of(host)
         if not profile.observe:
-            self.say(f'set [disk_format] observe_command to '
-                     f'{least_privilege.OBSERVE} once it is installed: without '
-                     f'it a script is sent to python3, which this does not '
-                     f'allow')
+            self.say('set [disk_format] observe_command to '
+                     f'{least_privilege.OBSERVE} once it is installed: '
+                     'without it a script is sent to python3, which this '
+                     'does not allow')
         root_shell = parsed_args.safety_level == config.RECONFIGURE
         if root_shell:
             self.say('the level reconfigure needs a root shell: the user may '
