@@ -342,6 +342,19 @@ class ComputeHostTest(testtools.TestCase):
                  'directory: unknown')):
             self.assert_refused(option, stderr, 127, **container)
 
+    def test_log_in_a_container_that_is_not_there(self):
+        for observe in ('', '/opt/observe'):
+            for option, stderr in (
+                    ('container_name', 'Error: no container with name or ID '
+                     '"nova_libvirt" found: no such container'),
+                    ('container_name', 'Error: can only create exec sessions '
+                     'on running containers: container state improper'),
+                    ('container_runtime', 'sudo: podman: command not found')):
+                self.assert_refused(
+                    option, stderr, 125, observe=observe,
+                    container_runtime='podman', container_name='nova_libvirt',
+                    act=lambda host: host.qemu_log('instance-1'))
+
     def test_problem(self):
         for field, option in (('virsh', 'virsh_command'),
                               ('qemu_img', 'qemu_img_command'),
