@@ -180,10 +180,10 @@ def _commands(where, text):
             command, output = [line[2:]], []
         elif not command:
             raise DocumentError(f'{where}: {line!r} follows no "$ "')
-        elif not output and command[-1].endswith('\\'):
-            command.append(line)
         elif not output and line.startswith('> '):
             command.append(line[2:])
+        elif not output and command[-1].endswith('\\'):
+            command.append(line)
         else:
             output.append(line)
     yield Command('\n'.join(command), '\n'.join(output))

@@ -185,9 +185,10 @@ class BlocksTest(base.TestCase):
     def test_commands_of_several_lines(self):
         block, = self.blocks(console(
             'run: cloud', '$ one \\', '    two', 'said',
-            '$ cat <<END', '> text', '> END'))
+            '$ cat <<END', '> text', '> END', '$ one \\', '> two'))
         self.assertEqual(
-            [('one \\\n    two', 'said'), ('cat <<END\ntext\nEND', '')],
+            [('one \\\n    two', 'said'), ('cat <<END\ntext\nEND', ''),
+             ('one \\\ntwo', '')],
             [(x.text, x.output) for x in block.commands])
 
     def test_no_prompt(self):
