@@ -288,6 +288,13 @@ profile_options = (
              'last configuration file that nova-compute reads. Unset: as the '
              'profile says.'),
     cfg.StrOpt(
+        'compute_edit_scope_command',
+        help='What to put in front of the command that guards such an edit, '
+             'so that the end of the login does not end it, such as '
+             '"systemd-run --quiet --scope --collect", split into words as a '
+             'shell does; it runs as root. Empty: nothing. Unset: as the '
+             'profile says.'),
+    cfg.StrOpt(
         'compute_restart_command',
         help='The command line that restarts nova-compute on the host, split '
              'into words as a shell does; it runs as root. Unset: as the '

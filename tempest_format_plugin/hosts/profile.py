@@ -43,6 +43,7 @@ OPTIONS = {
     'qemu_log_dir': 'qemu_log_dir',
     'edit_kind': 'compute_edit_kind',
     'edit_file': 'compute_edit_file',
+    'edit_scope': 'compute_edit_scope_command',
     'restart': 'compute_restart_command',
     'running': 'compute_running_command',
     'log': 'compute_log_command',

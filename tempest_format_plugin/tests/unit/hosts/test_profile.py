@@ -10,6 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
+import dataclasses
 import pathlib
 import subprocess
 
@@ -192,6 +193,11 @@ class ProfileTest(testtools.TestCase):
     def test_commands_that_make_no_sense(self):
         self.assert_refused('virsh_command', 'quotation', virsh='virsh "x')
         self.assert_refused('qemu_img_command', 'empty', qemu_img=' ')
+
+    def test_every_value_has_an_option(self):
+        self.assertEqual({'name', *profile.OPTIONS}, {
+            field.name for field in dataclasses.fields(profile.Profile)})
+        self.assertEqual((), profile.get('debian', edit_scope='').edit_scope)
 
     def test_options_exist(self):
         options = {option.name for group, options in config.OPTION_GROUPS
