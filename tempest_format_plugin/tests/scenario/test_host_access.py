@@ -35,9 +35,9 @@ from tempest_format_plugin.tests.scenario import base
 INSIDE = '/opt/inside'
 START_CONTAINER = """
 D={directory}
+[ ! -e /etc/containers/storage.conf ] || exit 3
 mkdir $D $D/root
 [ -e /run/libpod ] || touch $D/first
-[ ! -e /etc/containers/storage.conf ] || exit 3
 mkdir -p /etc/containers
 printf '[storage]\\ndriver = "vfs"\\nrunroot = "%s"\\ngraphroot = "%s"\\n' \\
     $D/run $D/graph > /etc/containers/storage.conf
@@ -54,17 +54,20 @@ podman run --detach --name {name} --rootfs --runtime crun --privileged \\
     --volume /usr/bin/qemu-img:{inside}/qemu-img:ro \\
     $D/root sleep infinity < /dev/null
 """
-# Each part for itself, whatever came of the one before.
+# Each part for itself, whatever came of the one before; but while the host's
+# root is mounted there, nothing is removed below.
 REMOVE_CONTAINER = """
 D={directory}
 [ -e $D ] || exit 0
 podman rm --force --time 0 {name} < /dev/null
-! mountpoint -q $D/root || umount $D/root
+! mountpoint -q $D/root || umount $D/root || exit 1
+rmdir $D/root
 [ ! -e $D/mounted ] || umount /sys/fs/cgroup
 rm -f /etc/containers/storage.conf
 [ ! -e $D/first ] || rm -rf /run/crun /run/libpod
-rm -rf --one-file-system $D
-rm -rf --one-file-system {inside}
+rm -rf --one-file-system $D/run $D/graph
+rm -f $D/first $D/mounted {inside}/virsh {inside}/qemu-img
+rmdir $D {inside}
 """
 MAKE_USER = """
 useradd --create-home --shell /bin/sh {user}
@@ -74,9 +77,13 @@ cat > /home/{user}/.ssh/authorized_keys <<'END'
 {key}
 END
 """
+# What a login has left there takes a moment to end.
 REMOVE_USER = """
 rm -rf /etc/sudoers.d/{user} {directory}
-userdel --remove {user}
+for second in 0 1 2 3 4 5 6 7 8 9; do
+    ! id {user} || userdel --remove {user} || sleep 1
+done
+! id {user}
 """
 
 
@@ -217,13 +224,16 @@ class TestHostAccess(base.FormatScenarioTest):
     def as_root(self, script):
         return self.host.root_shell(f'set -e\n{script}').check().stdout
 
+    def clean(self, script):
+        self.host.root_shell(script).check()
+
     def make_user(self):
         """Make a user on the host who may log in there, and no more."""
         key = paramiko.RSAKey.generate(3072)
         self.key_file = os.path.join(
             self.useFixture(fixtures.TempDir()).path, 'key')
         key.write_private_key_file(self.key_file)
-        self.addCleanup(self.host.root_shell, REMOVE_USER.format(
+        self.addCleanup(self.clean, REMOVE_USER.format(
             user=self.user, directory=self.libexec))
         self.as_root(MAKE_USER.format(
             user=self.user, key=f'ssh-rsa {key.get_base64()}'))
@@ -246,6 +256,5 @@ class TestHostAccess(base.FormatScenarioTest):
         """Start a container, called as the user, with libvirt's tools."""
         values = {'name': self.user, 'inside': INSIDE,
                   'directory': f'/var/lib/{self.user}'}
-        self.addCleanup(self.host.root_shell,
-                        REMOVE_CONTAINER.format(**values))
+        self.addCleanup(self.clean, REMOVE_CONTAINER.format(**values))
         self.as_root(START_CONTAINER.format(**values))
