@@ -15,6 +15,7 @@ from format_lab import expectations
 from format_lab import releases
 
 from tempest_format_plugin.formats import bugs
+from tempest_format_plugin.formats import expectations as proposals
 from tempest_format_plugin import results
 from tempest_format_plugin.tests.unit.tools import base
 
@@ -54,6 +55,23 @@ class ExpectationsTest(base.LabTestCase):
                     found == results.AGREES,
                     is_fixed(numbers(version), bugs.BUGS[bug].fixed_in),
                     f'{bug} on {expected["service"]} {version}')
+
+    def test_as_is_proposed_by_versions_and_settings(self):
+        for name in clouds.names():
+            settings = self.settings(name) | clouds.load(name).choices()
+            found = {one.bug.id: one.expected for one in proposals.propose(
+                proposals.Cloud(
+                    versions={
+                        service: [releases.versions(
+                            settings['releases'][service])[service]]
+                        for service in proposals.SERVICES},
+                    backends=('raw', 'raw', 'qcow2', 'qcow2'),
+                    use_cow_images=(settings['use_cow_images'],) * 4,
+                    nfs=True, enforces_formats=True,
+                    takes_raw=clouds.takes_raw_images(settings)))}
+            for bug, verdict in expectations.of_cloud(settings).items():
+                self.assertIs(verdict == results.REPRODUCED, found[bug],
+                              f'{bug} on {name}')
 
     def test_clouds(self):
         always = ['2038898', 'live-migration-mixed-backends']
