@@ -174,3 +174,18 @@ class ServerObservation:
 def as_dict(server):
     """Return a ServerObservation as dicts and tuples, ready for JSON."""
     return dataclasses.asdict(server)
+
+
+def from_dict(data):
+    """Return the ServerObservation that as_dict, or JSON of it, is of.
+
+    :raises FormatsError: it isn't of one
+    """
+    try:
+        return ServerObservation(**data | {'observations': tuple(
+            Observation(**one | {'backing': tuple(
+                BackingFile(**backing) for backing in one['backing'])})
+            for one in data['observations'])})
+    except (KeyError, TypeError) as error:
+        raise exceptions.FormatsError(
+            f'no observation of a server: {type(error).__name__}: {error}')
