@@ -30,6 +30,7 @@ FAILED = 'failed'
 FIXED = 'fixed'
 SKIPPED = 'skipped'
 UNFINISHED = 'unfinished'
+NOT_RUN = 'not run'
 
 # Where a listed bug was expected, seeing it is as good as agreement where
 # none was: both are what is known of the cloud.
@@ -46,7 +47,7 @@ EVIDENCE = 'evidence/'
 # What tests/scenario/base.py calls its tables: STEP-MOMENT.txt, and the same
 # as data: STEP-MOMENT.json.
 _TABLE = re.compile(r'(\d+)-.*\.txt$')
-_DATA = re.compile(r'\d+-.*\.json$')
+_DATA = re.compile(r'(\d+)-.*\.json$')
 
 # What a test finds out about disks and guests; all else that ends a test went
 # wrong on the way there.
@@ -97,12 +98,26 @@ class Verdict:
     @property
     def name(self):
         """Class and test; of setUpClass (CLASS), module and class."""
-        return re.sub(r'[\w.]*\.(?=\w+\.\w+\)?$)', '', self.test)
+        return name_of(self.test)
 
     def __str__(self):
         if self.verdict == REPRODUCED:
             return f'{REPRODUCED} {bug_label(self.bug)}'
         return self.verdict
+
+
+def name_of(test):
+    """Return class and test of an id; of setUpClass, module and class."""
+    return re.sub(r'[\w.]*\.(?=\w+\.\w+\)?$)', '',
+                  re.sub(r'\[.*\]$', '', test))
+
+
+def word_of(status):
+    """Return the verdict that a status of subunit amounts to at first sight.
+
+    What a test that fails has found tells DISAGREES from FAILED.
+    """
+    return _OF_STATUS.get(status, UNFINISHED)
 
 
 def bug_label(bug_id):
@@ -240,19 +255,20 @@ def _verdict(test):
         seconds=(ended - started).total_seconds() if started and ended else 0,
         reason=reason,
         tables={name.removesuffix('.txt'): details[name]
-                for name in sorted(filter(_TABLE.match, details), key=_step)},
+                for name in _in_order(_TABLE, details)},
         evidence=tracebacks | {
             name.removeprefix(EVIDENCE): text
             for name, text in sorted(details.items())
             if name.startswith(EVIDENCE)},
         own_seconds=float(details.get(OWN_SECONDS_DETAIL, 0)),
-        data={name.removesuffix('.json'): json.loads(text)
-              for name, text in sorted(details.items()) if _DATA.match(name)})
+        data={name.removesuffix('.json'): json.loads(details[name])
+              for name in _in_order(_DATA, details)})
 
 
-def _step(detail):
-    """Return the number of the step that a table was made at."""
-    return int(_TABLE.match(detail)[1])
+def _in_order(pattern, details):
+    """Return those details that match, by the number of their step."""
+    return sorted(filter(pattern.match, details),
+                  key=lambda name: int(pattern.match(name)[1]))
 
 
 def _exception(tracebacks):

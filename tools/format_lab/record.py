@@ -23,10 +23,9 @@ import subprocess
 
 import subunit
 from tempest_format_plugin import evidence
-from tempest_format_plugin.formats import redaction
 from tempest_format_plugin import report
 from tempest_format_plugin import results
-import testtools
+from tempest_format_plugin import streams
 
 from format_lab import places
 from format_lab import service_logs
@@ -34,9 +33,6 @@ from format_lab import timeline
 
 # Where the role format_evidence leaves it on a node, secrets out.
 EVIDENCE = 'var/log/format-evidence'
-
-# A packet of a subunit stream holds 4 MiB at most.
-_PIECE = 2 ** 20
 
 
 class Record:
@@ -95,7 +91,7 @@ class Record:
             [places.BIN / 'stestr', 'last', '--subunit'],
             cwd=self.directory, stdout=subprocess.PIPE)
         with last, open(self.stream, 'wb') as output:
-            redacted = _Redacted([subunit.StreamResultToBytes(output)])
+            redacted = streams.Redacted([subunit.StreamResultToBytes(output)])
             subunit.ByteStreamToStreamResult(last.stdout).run(redacted)
             redacted.stopTestRun()
         self._remove_streams()
@@ -141,46 +137,3 @@ class Record:
     def _remove_streams(self):
         for path in [*self._streams(), self._repository / 'failing']:
             path.unlink(missing_ok=True)
-
-
-class _Redacted(testtools.CopyStreamResult):
-    """Passes a stream on without the secrets in what is attached to it.
-
-    Attachments come in pieces, and a secret may lie across two: each is held
-    back until it has ended, or its test, or the stream.
-    """
-
-    def __init__(self, targets):
-        super().__init__(targets)
-        self._attached = {}
-
-    def status(self, test_id=None, test_status=None, *, file_name=None,
-               file_bytes=None, mime_type=None, eof=False, **more):
-        attachment = test_id, more.get('route_code'), file_name
-        if file_name is not None:
-            _, pieces = self._attached.setdefault(
-                attachment, (more | {'mime_type': mime_type}, []))
-            pieces.append(bytes(file_bytes))
-            if eof:
-                self._pass_on(attachment)
-        if test_status not in (None, 'exists', 'inprogress'):
-            for one in [one for one in self._attached if one[0] == test_id]:
-                self._pass_on(one)
-        if test_status is not None or file_name is None:
-            super().status(test_id=test_id, test_status=test_status, **more)
-
-    def stopTestRun(self):
-        for attachment in list(self._attached):
-            self._pass_on(attachment)
-        super().stopTestRun()
-
-    def _pass_on(self, attachment):
-        test_id, _, file_name = attachment
-        more, pieces = self._attached.pop(attachment)
-        text = b''.join(pieces).decode(errors='surrogateescape')
-        redacted = redaction.redact(text).encode(errors='surrogateescape')
-        for start in range(0, len(redacted) or 1, _PIECE):
-            end = start + _PIECE
-            super().status(test_id=test_id, file_name=file_name,
-                           file_bytes=redacted[start:end],
-                           eof=end >= len(redacted), **more)

@@ -74,6 +74,25 @@ class ReadTest(base.TestCase):
         self.assertTrue(verdict.expected)
         self.assertEqual('agrees', str(verdict))
 
+    def test_steps_are_in_order(self):
+        verdict = self.one('success', **{
+            f'{step}-moment.{kind}': '{}' for step in range(1, 12)
+            for kind in ('txt', 'json')})
+        expected = [f'{step}-moment' for step in range(1, 12)]
+        self.assertEqual(expected, list(verdict.tables))
+        self.assertEqual(expected, list(verdict.data))
+
+    def test_names(self):
+        for test, expected in (
+                ('a.b.TestC.test_d[id-1,slow]', 'TestC.test_d'),
+                ('setUpClass (a.b.TestC)', 'setUpClass (b.TestC)')):
+            self.assertEqual(expected, results.name_of(test))
+
+    def test_words(self):
+        self.assertEqual(
+            ['agrees', 'skipped', 'unfinished'],
+            [results.word_of(one) for one in ('success', 'skip', 'exists')])
+
     def test_expected_failure(self):
         verdict = self.one('xfail', reason='nova bug', traceback=(
             f'  File "a.py", line 1, in test\n{FINDING}: found\n'),
