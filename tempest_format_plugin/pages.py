@@ -12,14 +12,19 @@
 
 """HTML pages that need nothing but themselves."""
 
+import base64
+import hashlib
+
 import jinja2
 
 from tempest_format_plugin.formats import redaction
 
 
-def template(name, **globals_):
+def template(name, script=None, **globals_):
     """Return a template of templates/, whose pages show no secrets.
 
+    :param script: the one of templates/ that its pages may run, by name;
+        None: browsers run nothing
     :param globals_: functions that it uses, by name
     """
     environment = jinja2.Environment(
@@ -29,12 +34,24 @@ def template(name, **globals_):
         # All that the template shows comes through here, and before its
         # quotes are escaped, by which a secret is known.
         finalize=_redacted)
-    environment.globals.update(globals_, time=_time)
+    environment.globals.update(
+        globals_, time=_time, script=script,
+        script_source=_source(environment, script) if script else "'none'")
     return environment.get_template(name)
 
 
+def _source(environment, script):
+    """Return the word of a Content-Security-Policy for a script alone."""
+    digest = hashlib.sha256(
+        environment.get_template(script).render().encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
 def _redacted(value):
-    return redaction.redact(value) if isinstance(value, str) else value
+    # What a macro returns has been through here, and is escaped by now.
+    if isinstance(value, str) and not hasattr(value, '__html__'):
+        return redaction.redact(value)
+    return value
 
 
 def _time(moment):

@@ -74,11 +74,15 @@ def page(title, runs, *, rows=(), made=None):
         'report.html.j2',
         bug_label=results.bug_label, bug_title=results.bug_title,
         cell=results.cell, clouds_of=results.clouds_of,
-        evidence_of=evidence.paths, link=_link)
+        evidence_of=evidence.paths,
+        link=lambda run, verdict, path: link(verdict, path, run.directory))
     return template.render(title=title, runs=runs, rows=rows, made=made)
 
 
-def _link(run, verdict, path):
-    """Return the address of a file of evidence, relative to the page."""
+def link(verdict, path, directory=''):
+    """Return the address of a file of evidence, relative to a page.
+
+    :param directory: where evidence/ is, relative to the page
+    """
     return urllib.parse.quote('/'.join(filter(None, (
-        run.directory, 'evidence', evidence.directory_of(verdict), path))))
+        directory, 'evidence', evidence.directory_of(verdict), path))))

@@ -243,7 +243,10 @@ def _verdict(test):
         # A cleanup that fails after an expected failure makes it a failure:
         # the last traceback tells of it, the detail "reason" of the bug.
         reason = _exception(list(tracebacks.values()))
-        if verdict == DISAGREES and not _FINDING.match(reason):
+        if reason.startswith('KeyboardInterrupt'):
+            # Somebody stopped it: that is no failure.
+            verdict, reason = UNFINISHED, 'it was stopped'
+        elif verdict == DISAGREES and not _FINDING.match(reason):
             verdict = FAILED
     elif verdict != AGREES:
         reason = details.get('reason', '')

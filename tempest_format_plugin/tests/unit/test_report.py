@@ -26,7 +26,7 @@ REPRODUCED = results.Verdict(
 AGREES = results.Verdict('a.b.TestC.test_e', results.AGREES, '', 9, '', {})
 FAILED = results.Verdict('a.b.TestC.test_f', results.FAILED, '', 1,
                          'OSError: "no answer"', {})
-VOID = {'meta'}
+VOID = {'br', 'input', 'meta'}
 
 
 class Page(parser.HTMLParser):

@@ -82,6 +82,12 @@ class ReadTest(base.TestCase):
         self.assertEqual(expected, list(verdict.tables))
         self.assertEqual(expected, list(verdict.data))
 
+    def test_stopped(self):
+        verdict = self.one('fail', traceback=(
+            '  File "a.py", line 1, in test\n    x()\nKeyboardInterrupt\n'))
+        self.assertEqual((results.UNFINISHED, 'it was stopped'),
+                         (verdict.verdict, verdict.reason))
+
     def test_names(self):
         for test, expected in (
                 ('a.b.TestC.test_d[id-1,slow]', 'TestC.test_d'),
