@@ -89,6 +89,9 @@ class Runner:
             for name, text in options.items()} | {
             # Of the workers; stestr would take the first python of PATH.
             'PYTHON': sys.executable,
+            # With "python -m" it would go before what is installed: a clone
+            # of the plugin in the working directory, say.
+            'PYTHONSAFEPATH': '1',
             # tempest's log needn't be among the details of each test too.
             'OS_LOG_CAPTURE': '0'}
         self._child = None

@@ -99,6 +99,18 @@ class RunnerTest(base.TestCase):
         self.runner().discover()
         self.assertEqual(before, set(os.listdir('.')))
 
+    def test_in_a_clone_of_another_version(self):
+        # python -m would import from there, first of all.
+        package = self.directory / 'tempest_format_plugin'
+        package.mkdir()
+        (package / '__init__.py').write_text('raise Exception("imported")')
+        # As what is installed, it is among the places to import from.
+        self.useFixture(fixtures.EnvironmentVariable(
+            'PYTHONPATH', str(pathlib.Path(run.__file__).parents[2])))
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.directory)
+        self.assertIn(TEST, self.runner().discover())
+
     def test_stestr_that_can_not_start(self):
         self.useFixture(fixtures.MockPatchObject(
             run.sys, 'executable', '/bin/false'))
