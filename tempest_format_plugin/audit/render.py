@@ -71,8 +71,10 @@ def as_csv(journal, output):
     """Write a line per finding; what couldn't be told has no disk or rule."""
     writer = csv.DictWriter(output, (*FIELDS, 'reason'), lineterminator='\n')
     writer.writeheader()
-    writer.writerows(_findings(journal))
-    writer.writerows(_unknown(journal))
+    for row in itertools.chain(_findings(journal), _unknown(journal)):
+        writer.writerow({
+            name: visible(value) if isinstance(value, str) else value
+            for name, value in row.items()})
 
 
 def html(journal, output):
@@ -86,15 +88,19 @@ def html(journal, output):
         unknown=_unknown(journal)).dump(output)
 
 
-def _line(words):
-    """Return a line of text in which nothing is but what can be seen.
+def visible(words):
+    """Return text in which nothing is but what can be seen.
 
     Names of files and what tools say of them may come from a guest, and
     terminals obey some characters.
     """
     return ''.join(
         each if each.isprintable() else
-        each.encode('unicode_escape').decode() for each in words) + '\n'
+        each.encode('unicode_escape').decode() for each in words)
+
+
+def _line(words):
+    return visible(words) + '\n'
 
 
 def _now():
