@@ -27,8 +27,8 @@ from tempest_format_plugin.formats import models
 
 CONF = config.CONF
 
-# What nova gives at most by default ([api] max_limit); where it gives less, more
-# pages are asked for.
+# What nova gives at most by default ([api] max_limit); where it gives less,
+# more pages are asked for.
 PAGE = 1000
 # Seconds to wait before an API that has failed is asked again.
 PAUSES = (1, 4, 15)
@@ -240,7 +240,8 @@ class Observer:
         except _NO_ANSWER as error:
             raise walk.Untold('cinder does not tell of its attachments: '
                               f'{_told(error)}') from error
-        except (AttributeError, LookupError, TypeError) as error:
+        except (AttributeError, LookupError, RecursionError,
+                TypeError) as error:
             raise walk.Untold('what cinder tells of its attachments makes no '
                               f'sense: {_told(error)}') from error
 

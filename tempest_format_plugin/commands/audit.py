@@ -89,8 +89,11 @@ class Audit(base.Command):
             self.read_configuration(parsed_args)
             if parsed_args.output is not None:
                 _check_output(parsed_args.output)
-            # Whether the options of the profile go together.
-            cloud.compute_hosts()
+            # Where tempest.conf names no file for it, tempest's log would be
+            # amid what is printed.
+            with contextlib.redirect_stdout(sys.stderr):
+                # Whether the options of the profile go together.
+                cloud.compute_hosts()
             with tempfile.TemporaryDirectory() as directory, journals.opened(
                     parsed_args.journal or os.path.join(
                         directory, 'journal')) as journal:
