@@ -110,6 +110,10 @@ class Journal:
         if not there:
             self._file.executescript(
                 f'PRAGMA application_id = {_APPLICATION};' + _TABLES)
+        # To wait for the disk after each server would take most of an audit's
+        # time. Where the power is cut, the last servers are looked at again.
+        self._file.execute('PRAGMA journal_mode = WAL')
+        self._file.execute('PRAGMA synchronous = NORMAL')
 
     @contextlib.contextmanager
     def _telling(self):
