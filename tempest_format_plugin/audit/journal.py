@@ -16,7 +16,6 @@ import contextlib
 import json
 import os
 import sqlite3
-import stat
 import threading
 import typing
 
@@ -83,12 +82,7 @@ class Journal:
         self._path = path
         with self._telling():
             # Ids and paths of a cloud's disks are nobody else's business.
-            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK, 0o600)
-            try:
-                if not stat.S_ISREG(os.fstat(file).st_mode):
-                    raise OSError('it is no file')
-            finally:
-                os.close(file)
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
             self._file = sqlite3.connect(path, check_same_thread=False,
                                          timeout=1)
         try:

@@ -322,8 +322,9 @@ class NovaTest(InProcessTest):
     def test_host_that_does_not_exist(self):
         self.expect_audit(NO_AUDIT, 'nova lists no server of host tpyo',
                           arguments=('--host', 'tpyo'))
-        self.expect_audit(AGREE, 'nova lists no server of host $(id)',
-                          arguments=('--host', 'node-1', '--host', '$(id)'))
+        self.expect_audit(
+            AGREE, 'nova lists no server of host $(id)\\x1b[2J',
+            arguments=('--host', 'node-1', '--host', '$(id)\x1b[2J'))
 
     def test_server_that_does_not_exist(self):
         self.expect_audit(NO_AUDIT, f'audit: NoServer: nova has no server '

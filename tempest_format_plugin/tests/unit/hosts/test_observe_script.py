@@ -272,6 +272,15 @@ class ObserveScriptTests:
         self.assertEqual('{"/x', report['disk_info'])
         self.assertEqual('[]', report['files'][root]['info'])
 
+    def test_document_type(self):
+        """What it defines might be without end."""
+        disk = self.host.disk(self.host.root / 'volume')
+        xml = '<!DOCTYPE domain [<!ENTITY a "b">]>' + fakes.xml({disk: 'raw'})
+        self.host.domain('shut off', xml, xml)
+        report = self.observe()
+        self.assertEqual({}, report['files'])
+        self.assertEqual(xml, report['domain']['inactive'])
+
     def test_disks_without_a_file(self):
         xml = (f'<domain id="1"><uuid>{fakes.SERVER_ID}</uuid><devices>'
                f'<disk type="file" device="cdrom"/>'
