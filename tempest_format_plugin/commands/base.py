@@ -12,6 +12,8 @@
 
 """What the commands of ``tempest disk-format`` share."""
 
+import os.path
+
 from cliff import command
 from tempest import config
 
@@ -29,6 +31,14 @@ class Command(command.Command):
 
     @staticmethod
     def read_configuration(parsed_args):
-        """Have CONF read the file that was given, if one was."""
+        """Have CONF read the file that was given, if one was.
+
+        :raises FileNotFoundError: there is no such file
+        """
         if parsed_args.config_file:
+            # tempest would go by another one: that of another cloud, perhaps.
+            if not os.path.isfile(parsed_args.config_file):
+                raise FileNotFoundError(
+                    f'--config-file {parsed_args.config_file}: expected a '
+                    f'file, found none')
             CONF.set_config_path(parsed_args.config_file)
