@@ -10,7 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What does one observation of a server with four disks cost?
+"""What do one observation and an audit of servers with four disks cost?
 
 Needs a cloud and its tempest.conf: `tox -e lab -- benchmark` on a lab that
 is up. Compares, in one run and turn by turn, so that a slow moment of the
@@ -22,14 +22,22 @@ machine hits both:
   a connection of its own.
 
 Fails if an observation takes more than LIMIT times the slowest of those.
+
+An audit of SERVERS servers of one host is measured in the same way, with its
+login: beside the same commands and `ls`, each over a connection of its own.
+Fails if it takes more than AUDIT_LIMIT times that.
 """
 
 import dataclasses
 import statistics
 import sys
+import tempfile
 import time
 import unittest
 
+from tempest_format_plugin.audit import fleet
+from tempest_format_plugin.audit import journal as journals
+from tempest_format_plugin.audit import walk
 from tempest_format_plugin import cloud
 from tempest_format_plugin.hosts import compute_host
 from tempest_format_plugin.hosts import ssh
@@ -38,6 +46,9 @@ from tempest_format_plugin.tests.scenario import servers
 
 ROUNDS = 15
 LIMIT = 1.5
+SERVERS = 3
+AUDIT_ROUNDS = 5
+AUDIT_LIMIT = 0.5
 
 
 def seconds(function, *args):
@@ -76,6 +87,38 @@ class Benchmark(base.FormatScenarioTest):
                 kept[number].append(seconds(host.root_shell, command))
         ratio = report(commands, observed, alone, kept)
         self.assertLessEqual(ratio, LIMIT)
+
+    def test_audit(self):
+        name = cloud.hosts_of_backend('raw')[0]
+        ids = [self.boot_server(name) for _ in range(SERVERS)]
+        for server in ids:
+            self.expect_boot_and_agreement(server, 'before-the-benchmark')
+        host = cloud.compute_hosts().get(name)
+        directory = host.profile.instances_path
+        commands = [command for server in ids for command in (
+            f'ls {directory}/{server}', *remote_commands(host, server))]
+
+        audits, alone = [], []
+        for _ in range(AUDIT_ROUNDS):
+            audits.append(seconds(self.audit, ids))
+            alone.append(sum(seconds(own_connection, host, command)
+                             for command in commands))
+        audit, common = map(statistics.median, (audits, alone))
+        print(f'an audit of {SERVERS} servers, {AUDIT_ROUNDS} rounds: '
+              f'{audit:.3f} s / {len(commands)} commands, each over a '
+              f'connection of its own ({common:.3f} s) = '
+              f'{audit / common:.2f}')
+        self.assertLessEqual(audit / common, AUDIT_LIMIT)
+
+    def audit(self, ids):
+        """What the command does between its start and its report."""
+        observer = fleet.Observer(self.os_admin)
+        with tempfile.TemporaryDirectory() as directory, journals.opened(
+                f'{directory}/journal') as journal:
+            journal.begin([], 'now', fleet.servers(
+                self.os_admin.servers_client, ids=ids))
+            walk.walk(journal, observer.observe, observer.leave, 1)
+            self.assertEqual(len(ids), journal.counts()[journals.AGREES])
 
 
 def remote_commands(host, server):

@@ -56,10 +56,10 @@ def parse_arguments(argv):
         'command', nargs='?', default='run', choices=COMMANDS,
         help='run: all of it (default); up, test, status, down: its parts; '
              'matrix: run on several clouds and tell what each shows of each '
-             'bug; benchmark: what an observation costs, on a cloud that is '
-             'up; shell [COMMAND]: one that reaches a cloud that is up; docs '
-             '[DOCUMENT ...]: run the commands that the documents tell there; '
-             'lock RELEASE: make the lock file of a release of '
+             'bug; benchmark: what observation and audit cost, on a cloud '
+             'that is up; shell [COMMAND]: one that reaches a cloud that is '
+             'up; docs [DOCUMENT ...]: run the commands that the documents '
+             'tell there; lock RELEASE: make the lock file of a release of '
              'playbooks/lab/releases anew')
     parser.add_argument(
         '--cloud', default='current', choices=clouds.names(),

@@ -104,12 +104,16 @@ class Journal:
         if not there:
             self._file.executescript(
                 f'PRAGMA application_id = {_APPLICATION};' + _TABLES)
+        # To wait for the disk after each server would take most of an audit's
+        # time. Where the power is cut, the last servers are looked at again.
+        self._file.execute('PRAGMA journal_mode = WAL')
+        self._file.execute('PRAGMA synchronous = NORMAL')
 
     @contextlib.contextmanager
     def _telling(self):
         try:
             yield
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, ValueError, sqlite3.Error) as error:
             raise JournalError(
                 f'{self._path}: expected the journal of an audit that nobody '
                 f'else uses, or no file: {error}') from error
@@ -132,25 +136,20 @@ class Journal:
         :param wanted: what servers these are, as a value of JSON
         :param listed: when they were listed, as text
         :param servers: iterable of (id, host, project, ids of volumes); those
-            whose host is None are left out
+            whose host is None are left out, and so is what comes twice
         :returns: how many were left out
         """
-        nowhere = 0
-
-        def somewhere():
-            nonlocal nowhere
-            for server, host, project, volumes in servers:
-                if host is None:
-                    nowhere += 1
-                else:
-                    yield server, host, project, json.dumps(volumes)
         with self._writing():
             self._file.execute('INSERT INTO audit VALUES (?, ?)',
                                (json.dumps(wanted), listed))
             self._file.executemany(
                 'INSERT OR IGNORE INTO servers (id, host, project, volumes) '
-                'VALUES (?, ?, ?, ?)', somewhere())
-        return nowhere
+                'VALUES (?, ?, ?, ?)', (
+                    (_plain(server), host and _plain(host), _plain(project),
+                     json.dumps(volumes))
+                    for server, host, project, volumes in servers))
+            return self._file.execute(
+                'DELETE FROM servers WHERE host IS NULL').rowcount
 
     def go_on(self, wanted):
         """Go on with what is there; return whether there is anything.
@@ -163,7 +162,9 @@ class Journal:
         begun = self._read('SELECT servers FROM audit')
         if not begun:
             return False
-        if json.loads(begun[0][0]) != json.loads(json.dumps(wanted)):
+        with self._telling():
+            same = json.loads(begun[0][0]) == json.loads(json.dumps(wanted))
+        if not same:
             raise JournalError(f'{self._path}: it is of an audit of other '
                                f'servers: {begun[0][0]}')
         if not self.to_do_count():
@@ -186,10 +187,12 @@ class Journal:
 
     def to_do(self, host, most):
         """Return some (id, ids of volumes) of a host's servers, by id."""
-        return [(server, json.loads(volumes)) for server, volumes in
-                self._read('SELECT id, volumes FROM servers WHERE host = ? '
-                           'AND outcome IS NULL ORDER BY id LIMIT ?',
-                           host, most)]
+        found = self._read(
+            'SELECT id, volumes FROM servers WHERE host = ? AND outcome IS '
+            'NULL ORDER BY id LIMIT ?', host, most)
+        with self._telling():
+            return [(server, json.loads(volumes))
+                    for server, volumes in found]
 
     def keep(self, server, disagreements):
         """Keep what all sources said of a server.
@@ -231,7 +234,7 @@ class Journal:
                                    (server,))
             else:
                 self._file.execute('UPDATE servers SET host = ? WHERE id = ?',
-                                   (host, server))
+                                   (_plain(host), server))
 
     def counts(self):
         """Return {AGREES, DISAGREES or UNKNOWN: how many servers}."""
@@ -247,20 +250,31 @@ class Journal:
 
     def findings(self):
         """Yield each Finding, the worst first."""
-        for server, host, project, disk, rule, harm, *words in (
-                self._file.execute(
-                    'SELECT server, host, project, disk, rule, harm, what, '
-                    'consequence, remedy FROM findings JOIN servers ON '
-                    'servers.id = findings.server '
-                    'ORDER BY harm, server, findings.rowid')):
-            yield Finding(server, host, project, disk, rule,
-                          advice.Harm(harm), *words)
+        for server, host, project, disk, rule, harm, *words in self._rows(
+                'SELECT server, host, project, disk, rule, harm, what, '
+                'consequence, remedy FROM findings JOIN servers ON '
+                'servers.id = findings.server '
+                'ORDER BY harm, server, findings.rowid'):
+            with self._telling():
+                harm = advice.Harm(harm)
+            yield Finding(server, host, project, disk, rule, harm, *words)
 
     def unknown(self):
         """Yield (server, host, reason) of what nothing can be said of."""
-        yield from self._file.execute(
+        yield from self._rows(
             'SELECT id, host, reason FROM servers WHERE outcome = ? '
-            'ORDER BY host, id', (UNKNOWN,))
+            'ORDER BY host, id', UNKNOWN)
+
+    def _rows(self, query, *values):
+        """Yield what _read returns, without all of it in memory."""
+        with self._telling():
+            rows = self._file.execute(query, values)
+        while True:
+            with self._telling():
+                row = rows.fetchone()
+            if row is None:
+                return
+            yield row
 
     def _end(self, server, outcome, reason=''):
         self._file.execute(
@@ -268,10 +282,14 @@ class Journal:
             (outcome, _text(reason), server))
 
 
+def _plain(words):
+    """Return words so that any file can hold them."""
+    return words.encode('utf-8', 'backslashreplace').decode()
+
+
 def _text(words):
-    """Return words without secrets, and so that any file can hold them."""
-    return redaction.redact(words.encode(
-        'utf-8', 'backslashreplace').decode())[:LONGEST]
+    """Return words without secrets, as _plain does and not too many."""
+    return redaction.redact(_plain(words))[:LONGEST]
 
 
 @contextlib.contextmanager

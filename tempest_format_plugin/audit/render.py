@@ -19,6 +19,7 @@ import json
 import operator
 
 from tempest_format_plugin.audit import journal as journals
+from tempest_format_plugin.formats import printable
 from tempest_format_plugin import pages
 
 FIELDS = journals.Finding._fields
@@ -71,8 +72,11 @@ def as_csv(journal, output):
     """Write a line per finding; what couldn't be told has no disk or rule."""
     writer = csv.DictWriter(output, (*FIELDS, 'reason'), lineterminator='\n')
     writer.writeheader()
-    writer.writerows(_findings(journal))
-    writer.writerows(_unknown(journal))
+    for row in itertools.chain(_findings(journal), _unknown(journal)):
+        writer.writerow({
+            name: (printable.printable(value) if isinstance(value, str)
+                   else value)
+            for name, value in row.items()})
 
 
 def html(journal, output):
@@ -87,14 +91,7 @@ def html(journal, output):
 
 
 def _line(words):
-    """Return a line of text in which nothing is but what can be seen.
-
-    Names of files and what tools say of them may come from a guest, and
-    terminals obey some characters.
-    """
-    return ''.join(
-        each if each.isprintable() else
-        each.encode('unicode_escape').decode() for each in words) + '\n'
+    return printable.printable(words) + '\n'
 
 
 def _now():

@@ -12,11 +12,12 @@
 
 """tempest disk-format audit: which disks of a cloud disagree already."""
 
+import argparse
 import datetime
 import os
-import sys
 import tempfile
 import time
+import uuid
 
 from oslo_log import log
 from tempest.lib.common import api_microversion_fixture
@@ -58,7 +59,7 @@ class Audit(base.Command):
             help='servers of this project; may be repeated')
         parser.add_argument(
             '--server', action='append', default=[], metavar='ID',
-            help='this server; may be repeated')
+            type=_server_id, help='this server; may be repeated')
         parser.add_argument(
             '--format', choices=render.FORMATS, default='text',
             help='of what is printed (default: text)')
@@ -81,12 +82,17 @@ class Audit(base.Command):
         base.quiet_paramiko()
         try:
             self.read_configuration(parsed_args)
+            if parsed_args.output is not None:
+                _check_output(parsed_args.output)
             # Whether the options of the profile go together.
             cloud.compute_hosts()
             with tempfile.TemporaryDirectory() as directory, journals.opened(
                     parsed_args.journal or os.path.join(
                         directory, 'journal')) as journal:
                 return self._audit(journal, parsed_args)
+        except KeyboardInterrupt:
+            self.say('stopped before there was anything to tell')
+            return NO_AUDIT
         except Exception as error:
             # Another exit status than that of a disagreement.
             LOG.debug('No audit', exc_info=True)
@@ -101,14 +107,15 @@ class Audit(base.Command):
                       parsed_args.server)
             if not journal.go_on(wanted):
                 self.say('listing servers')
-                nowhere = journal.begin(wanted, _now(), fleet.servers(
-                    manager.servers_client, *wanted))
+                nowhere = journal.begin(wanted, _now(), _counted(
+                    fleet.servers(manager.servers_client, *wanted, self.say),
+                    self.say))
                 if nowhere:
                     self.say(f'{nowhere} servers are on no host')
                 if not journal.to_do_count():
                     self.say('there is no server to look at')
                     return NO_AUDIT
-            observer = fleet.Observer(manager)
+            observer = fleet.Observer(manager, self.say)
             try:
                 walk.walk(
                     journal, observer.observe, observer.leave,
@@ -128,19 +135,40 @@ class Audit(base.Command):
         return AGREE
 
 
+def _counted(servers, say):
+    """Yield servers, and say now and then how many there were."""
+    due = _Due()
+    for number, server in enumerate(servers, 1):
+        if due():
+            say(f'{number} servers listed')
+        yield server
+
+
+class _Due:
+    """Tells now and then that it is time for a word of progress."""
+
+    def __init__(self):
+        self._said = time.monotonic()
+
+    def __call__(self):
+        now = time.monotonic()
+        if now - self._said < PROGRESS:
+            return False
+        self._said = now
+        return True
+
+
 class _Progress:
     """Says now and then how far an audit has come."""
 
     def __init__(self, journal, say):
         self._journal = journal
         self._say = say
-        self._said = time.monotonic()
+        self._due = _Due()
 
     def told(self):
-        now = time.monotonic()
-        if now - self._said < PROGRESS:
+        if not self._due():
             return
-        self._said = now
         counts = self._journal.counts()
         left = self._journal.to_do_count()
         self._say(f'{sum(counts.values())} servers looked at, {left} to go: '
@@ -151,12 +179,12 @@ class _Progress:
 def _write(format_, journal, path):
     """Print an audit, or write all of it to a file or nothing."""
     if path is None:
-        format_(journal, sys.stdout)
-        sys.stdout.flush()
+        with base.standard_output() as output:
+            format_(journal, output)
         return
     with tempfile.NamedTemporaryFile(
             'w', encoding='utf-8', delete=False,
-            dir=os.path.dirname(os.path.abspath(path))) as output:
+            dir=_directory(path)) as output:
         try:
             format_(journal, output)
             output.flush()
@@ -164,6 +192,30 @@ def _write(format_, journal, path):
         except BaseException:
             os.unlink(output.name)
             raise
+
+
+def _directory(path):
+    return os.path.dirname(os.path.abspath(path))
+
+
+def _check_output(path):
+    """Raise OSError now, and not after hours, if it can't be written."""
+    # Root would put a file in place of a device.
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise OSError(f'--output {path}: expected a file, or nothing there')
+    try:
+        tempfile.TemporaryFile(dir=_directory(path)).close()
+    except OSError as error:
+        raise OSError(f'--output {path}: expected a directory that can be '
+                      f'written to: {error.strerror}') from error
+
+
+def _server_id(text):
+    try:
+        return str(uuid.UUID(text))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f'expected the UUID of a server, got {text!r}')
 
 
 def _now():

@@ -13,12 +13,15 @@
 """What the commands of ``tempest disk-format`` share."""
 
 import argparse
+import contextlib
 import logging
+import os
 import sys
 
 from cliff import command
 from tempest import config
 
+from tempest_format_plugin.formats import printable
 from tempest_format_plugin.formats import redaction
 from tempest_format_plugin.hosts import exceptions
 
@@ -47,24 +50,57 @@ class Command(command.Command):
         """Have CONF read the file that was given, if one was.
 
         tempest tells of each request, on the terminal unless it has a file
-        to log to.
+        to log to, and its log would be amid what is printed.
 
-        :raises OSError: it can't be read, which tempest would not tell
+        :raises FileNotFoundError: there is no such file
         """
         logging.disable(logging.INFO)
-        if parsed_args.config_file:
-            with open(parsed_args.config_file):
+        with contextlib.redirect_stdout(sys.stderr):
+            if parsed_args.config_file:
+                # tempest would go by another one: that of another cloud,
+                # perhaps.
+                if not os.path.isfile(parsed_args.config_file):
+                    raise FileNotFoundError(
+                        f'--config-file {parsed_args.config_file}: expected '
+                        f'a file, found none')
                 CONF.set_config_path(parsed_args.config_file)
-        # Has the file read and logging set up.
-        CONF.disk_format
+            # Has the file read and logging set up.
+            CONF.disk_format
         if any(isinstance(handler, logging.FileHandler)
                for handler in logging.getLogger().handlers):
             logging.disable(logging.NOTSET)
 
     def say(self, words):
-        """Tell the user something that isn't the result."""
-        print(f'{type(self).__name__.lower()}: {redaction.redact(words)}',
-              file=sys.stderr, flush=True)
+        """Tell the user something that isn't the result.
+
+        What APIs and hosts answer is part of it: on one line, and nothing
+        that a terminal obeys. Who doesn't listen misses nothing but progress.
+        """
+        words = printable.printable(' '.join(
+            redaction.redact(words).split()))
+        with contextlib.suppress(OSError, ValueError):
+            if sys.stderr is not None:
+                print(f'{type(self).__name__.lower()}: {words}',
+                      file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def standard_output():
+    """Standard output, whatever the encoding of the terminal is.
+
+    :raises OSError: nobody reads it, or it doesn't fit where it goes
+    """
+    if sys.stdout is None:
+        raise OSError('there is no standard output')
+    if hasattr(sys.stdout, 'reconfigure'):
+        sys.stdout.reconfigure(errors='backslashreplace')
+    try:
+        yield sys.stdout
+        sys.stdout.flush()
+    except OSError:
+        # Python would try again at its end, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise
 
 
 def positive(text):

@@ -90,8 +90,9 @@ def propose(found, hosts_file=None):
     options = {
         'compute': {'min_compute_nodes': len(found.hosts) or 1,
                     'max_microversion': 'latest'},
+        # What libvirt can do, and tempest takes for missing.
         'compute-feature-enabled': {
-            'block_migration_for_live_migration': 'true'},
+            'resize': 'true', 'block_migration_for_live_migration': 'true'},
         'placement': {'max_microversion': 'latest'},
         'service_available': {}, 'volume': {}, 'disk_format': {},
     }

@@ -32,7 +32,7 @@ def parse(text, *, host):
     """
     try:
         entries = json.loads(text.strip() or '{}')
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise exceptions.ObservationError(
             models.DISK_INFO, host, f'expected JSON: {error}')
     if not isinstance(entries, dict):

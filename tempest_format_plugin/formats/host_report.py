@@ -38,6 +38,7 @@ def parse(text, *, server_id, host):
                     "live": XML or null, "inactive": XML or null,
                     "error": virsh's stderr or null},
          "disk_info": text or null,
+         "disk_info_error": text or null, or not there,
          "instance_dir": path,
          "files": {path: {"length": bytes or null,
                           "info": text of qemu-img info or null,
@@ -52,7 +53,7 @@ def parse(text, *, server_id, host):
     """
     try:
         report = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         _fail('observe report', host, f'expected JSON: {error}')
     if not isinstance(report, dict):
         _fail('observe report', host, 'expected a JSON object, found '
@@ -62,12 +63,17 @@ def parse(text, *, server_id, host):
               f'{report.get("version")!r}')
     try:
         state, xml = _domain(report['domain'], host)
+        if report.get('disk_info_error'):
+            _fail(models.DISK_INFO, host, report['disk_info_error'])
         entries = _disk_info(report['disk_info'], report['instance_dir'],
                              host)
         files = tuple(_files(report['files'], report['instance_dir'], xml,
                              entries, host))
     except KeyError as error:
         _fail('observe report', host, f'expected {error}, found none')
+    except (AttributeError, TypeError) as error:
+        _fail('observe report', host, f'expected other kinds of values: '
+              f'{error}')
     return models.ServerObservation(
         server_id, host, state, xml + entries + files)
 
@@ -123,8 +129,9 @@ def _files(files, instance_dir, xml, entries, host):
             continue
         if path not in used and not _exists(files[path]):
             continue
+        overlay = {o.format for o in xml if o.path == path} == {'qcow2'}
         observation = qemu_img.parse(
-            _chain(files, path, host), host=host, path=path,
+            _chain(files, path, host, overlay), host=host, path=path,
             length=files[path]['length'])
         done.add(disk)
         yield dataclasses.replace(observation, disk=disk)
@@ -134,10 +141,18 @@ def _exists(entry):
     return entry['info'] is not None or entry['length'] is not None
 
 
-def _chain(files, path, host):
-    """Return the texts of a file and of its backing files in the report."""
+def _chain(files, path, host, overlay):
+    """Return the texts of a file and of its backing files in the report.
+
+    :param overlay: whether the domain takes the file for one. If not, what
+        its header says may be the guest's work, and must not keep its format
+        from being told: a chain that makes no sense ends there
+    """
     texts = {}
     while path in files:
+        if texts and not overlay and (
+                path in texts or files[path]['info'] is None):
+            break
         if path in texts:
             # A guest can write such a header.
             _fail(f'file {path}', host,

@@ -72,15 +72,16 @@ def _declared(format_):
     What isn't a format as we know them is shown as it is: its header may be
     its guest's word, and must not keep other sources from being heard.
     """
-    return (format_ if format_ is None or format_ in models.FORMATS
-            else ascii(format_))
+    known = format_ is None or (isinstance(format_, str)
+                                and format_ in models.FORMATS)
+    return format_ if known else ascii(format_)
 
 
 def _load(text, path, host):
     source = f'file {path}'
     try:
         info = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise exceptions.ObservationError(
             source, host, f'expected JSON from qemu-img info: {error}')
     if not isinstance(info, dict) or not isinstance(

@@ -98,7 +98,11 @@ class ComputeHost:
 
     def _report(self, server_id):
         """Return the JSON text of the observe script about a server."""
-        server_id = str(uuid.UUID(server_id))
+        try:
+            server_id = str(uuid.UUID(server_id))
+        except ValueError:
+            raise ValueError(f'compute host {self.name}: expected the UUID of '
+                             f'a server, got {server_id!r}')
         profile = self.profile
         if profile.observe:
             completed = self.connection.run(
@@ -177,7 +181,7 @@ class ComputeHost:
         try:
             report = json.loads(completed.stdout)
             version, problem = report.get('version'), report.get('problem')
-        except (ValueError, AttributeError):
+        except (ValueError, AttributeError, RecursionError):
             # host_report says what is wrong with it.
             return
         if self.profile.observe and version != host_report.VERSION:

@@ -25,6 +25,7 @@ semicolon, the qemu-img command. It prints one JSON document::
               "error": what virsh wrote to stderr, or null},
    "instance_dir": path,
    "disk_info": text of disk.info, or null if there is none,
+   "disk_info_error": why it can't be read, or null,
    "files": {path: {"length": bytes or null,
                     "info": text of qemu-img info or null,
                     "error": text or null}}}
@@ -43,6 +44,7 @@ import os
 import stat
 import subprocess
 import sys
+import time
 
 # Of the report. What is installed on a host may be older than what reads its
 # report: a new number whenever either no longer does for the other.
@@ -53,6 +55,14 @@ SEPARATOR = '=== disk-format ==='
 # Exit statuses by which shells, prlimit and container runtimes say that the
 # command itself could not be run.
 NOT_RUNNABLE = (126, 127)
+
+
+# Seconds for all commands: less than a connection waits by default, so that it
+# is told which one hangs. prlimit's are of the processor's time alone.
+PATIENCE = 50
+
+# Bytes of a disk.info: enough for thousands of disks.
+LONGEST_DISK_INFO = 1 << 20
 
 
 class Problem(Exception):
@@ -69,6 +79,7 @@ class Command:
     def __init__(self, field, argv):
         self.field = field
         self.argv = argv
+        self.ends = time.monotonic() + PATIENCE
         # virsh translates the state of a domain.
         environment = dict(os.environ, LC_ALL='C')
         try:
@@ -79,8 +90,17 @@ class Command:
             raise Problem(field, f'{argv[0]}: {error.strerror}')
 
     def wait(self):
-        """Exit status, stdout and stderr of the command."""
-        stdout, stderr = self.process.communicate()
+        """Exit status, stdout and stderr of the command.
+
+        An exit status of None: it didn't end and was killed.
+        """
+        try:
+            stdout, stderr = self.process.communicate(
+                timeout=max(0.1, self.ends - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return None, '', '%s did not end within %d seconds' % (
+                self.argv[0], PATIENCE)
         stdout = stdout.decode('utf-8', 'replace')
         stderr = stderr.decode('utf-8', 'replace').strip()
         if self.process.returncode in NOT_RUNNABLE:
@@ -101,12 +121,19 @@ class Probe:
         self.error = None
         self.command = None
         self._info = None
+        if not path.startswith('/'):
+            # To qemu-img it might be an option, a URL or json:.
+            self.error = 'not an absolute path'
+            return
         try:
             self.length = length_of(path)
         except PermissionError:
             raise
         except OSError as error:
             self.error = error.strerror
+        except ValueError as error:
+            # A NUL, or what no name of a file can hold.
+            self.error = str(error)
         else:
             # --force-share: a running guest holds the write lock.
             self.command = Command('qemu_img', list(qemu_img) + [
@@ -196,7 +223,7 @@ def backing_of(info):
         document = json.loads(info)
         path = document.get('full-backing-filename')
         declared_format = document.get('backing-filename-format')
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         # The reader of the report complains, with names.
         return None, None
     if not isinstance(path, str) or not path.startswith('/'):
@@ -205,7 +232,7 @@ def backing_of(info):
 
 
 def read_instance_dir(instances_path, instance_dir):
-    """Paths of the disk files of a server, and the text of its disk.info."""
+    """Paths of the disk files of a server; text and error of its disk.info."""
     try:
         os.stat(instances_path)
     except FileNotFoundError as error:
@@ -217,15 +244,32 @@ def read_instance_dir(instances_path, instance_dir):
         names = []
     paths = [os.path.join(instance_dir, name) for name in sorted(names)
              if name.startswith('disk') and name != 'disk.info']
-    disk_info = None
+    disk_info = error = None
     if 'disk.info' in names:
         try:
-            with open(os.path.join(instance_dir, 'disk.info'), 'rb') as source:
-                disk_info = source.read().decode('utf-8', 'replace')
+            disk_info = read_disk_info(os.path.join(instance_dir, 'disk.info'))
         except FileNotFoundError:
             # The server has just left this host.
             pass
-    return paths, disk_info
+        except PermissionError:
+            raise
+        except OSError as found:
+            # No JSON: nobody takes it for a disk.info without entries.
+            disk_info = error = found.strerror
+    return paths, disk_info, error
+
+
+def read_disk_info(path):
+    """Text of a disk.info; OSError if it can't be one."""
+    # To open a pipe would wait for its writer for ever.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with open(descriptor, 'rb') as source:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, 'not a regular file')
+        text = source.read(LONGEST_DISK_INFO + 1)
+    if len(text) > LONGEST_DISK_INFO:
+        raise OSError(errno.EFBIG, 'longer than %d bytes' % LONGEST_DISK_INFO)
+    return text.decode('utf-8', 'replace')
 
 
 def paths_in_disk_info(text):
@@ -233,7 +277,7 @@ def paths_in_disk_info(text):
     try:
         return [path for path in json.loads(text or '{}')
                 if path.startswith('/')]
-    except (ValueError, AttributeError, TypeError):
+    except (ValueError, AttributeError, TypeError, RecursionError):
         # The reader of the report complains, with names.
         return []
 
@@ -273,8 +317,16 @@ def read_xml(text):
     (None, {}) for a text that isn't XML: the reader of the report complains.
     """
     from xml.etree import ElementTree
+
+    class Builder(ElementTree.TreeBuilder):
+
+        def doctype(self, name, public_id, system):
+            # libvirt writes none: what it defines might be without end.
+            raise ElementTree.ParseError('a document type')
+
     try:
-        domain = ElementTree.fromstring(text)
+        domain = ElementTree.fromstring(
+            text, ElementTree.XMLParser(target=Builder()))
     except ElementTree.ParseError:
         return None, {}
     declared = {}
@@ -295,7 +347,7 @@ def observe(server_id, instances_path, virsh, qemu_img):
     instance_dir = os.path.join(instances_path, server_id)
     virsh_command = start_virsh(virsh, server_id)
     probes = Probes(qemu_img)
-    paths, disk_info = read_instance_dir(instances_path, instance_dir)
+    paths, disk_info, error = read_instance_dir(instances_path, instance_dir)
     for path in paths:
         probes.start(path)
     for path in paths_in_disk_info(disk_info):
@@ -308,7 +360,8 @@ def observe(server_id, instances_path, virsh, qemu_img):
     probes.follow({path for path, formats in declared.items()
                    if formats == {'qcow2'}})
     return {'version': VERSION, 'domain': domain, 'instance_dir': instance_dir,
-            'disk_info': disk_info, 'files': probes.report()}
+            'disk_info': disk_info, 'disk_info_error': error,
+            'files': probes.report()}
 
 
 def main(arguments):
@@ -323,6 +376,9 @@ def main(arguments):
     except PermissionError as error:
         report = {'version': VERSION,
                   'problem': {'field': 'sudo', 'text': str(error)}}
+    except Exception as error:
+        # Of a server's directory, which may be anything.
+        sys.exit('observe: %s: %s' % (type(error).__name__, error))
     import json
     json.dump(report, sys.stdout)
 

@@ -28,6 +28,10 @@ LOG = logging.getLogger(__name__)
 
 KEEPALIVE = 15
 
+# Bytes that a command may say on each stream: the report of a server with
+# hundreds of disks has less than one MiB.
+MOST_OUTPUT = 32 << 20
+
 # What paramiko raises when the peer or the network went away.
 _DROPPED = (paramiko.SSHException, EOFError, OSError)
 
@@ -127,7 +131,7 @@ class Connection:
         :param timeout: seconds; None: the endpoint's command_timeout
         :returns: Completed, whatever the exit status
         :raises HostAccessError: no connection, no login, connection lost, or
-            the command took too long
+            the command took too long or said too much
         """
         with self._lock:
             channel = self._open_channel()
@@ -184,8 +188,12 @@ class Connection:
         if exit_status < 0 and not channel.get_transport().is_active():
             raise self._error(f'the connection to {self.endpoint} was lost '
                               f'while {command} was running')
-        return Completed(self.endpoint.host, command, exit_status, stdout,
-                         stderr)
+        if max(len(stdout), len(stderr)) > MOST_OUTPUT:
+            raise self._error(f'{command} on {self.endpoint} said more than '
+                              f'{MOST_OUTPUT} bytes')
+        return Completed(self.endpoint.host, command, exit_status,
+                         stdout.decode(errors='replace'),
+                         stderr.decode(errors='replace'))
 
     def _not_taken(self, command, error):
         return self._error(f'{self.endpoint} did not take the command '
@@ -291,6 +299,10 @@ class Connection:
                         f'the known_hosts file {path} can\'t be read '
                         f'({error.strerror})',
                         'ssh_known_hosts_file') from error
+            except (ValueError, paramiko.hostkeys.InvalidHostKey) as error:
+                raise self._error(f'the known_hosts file {path} makes no '
+                                  f'sense ({_reason(error)})',
+                                  'ssh_known_hosts_file') from error
             else:
                 # Not all of the file: many hosts have many keys.
                 name = self.endpoint.known_hosts_name
@@ -308,6 +320,10 @@ class Connection:
             raise self._error(f'the address {address} can\'t be resolved '
                               f'({error.strerror})',
                               'compute_addresses') from error
+        except ValueError as error:
+            # A NUL, or what no name can hold.
+            raise self._error(f'the address {address!r} can\'t be resolved '
+                              f'({error})', 'compute_addresses') from error
         except OSError as error:
             raise self._error(
                 f'nothing answers at {self.endpoint} ({_reason(error)})',
@@ -383,24 +399,33 @@ class Session:
 
 
 def _exchange(channel, command, stdin):
-    """Run a command on an open channel: its output, errors and exit status."""
+    """Run a command on an open channel: its output, errors and exit status.
+
+    More than MOST_OUTPUT bytes mean that there would have been even more.
+    """
     channel.exec_command(command)
     stderr = []
     # Read both streams at the same time: either may fill its window.
     reader = threading.Thread(
-        target=lambda: stderr.append(channel.makefile_stderr('rb').read()),
-        daemon=True)
+        target=lambda: stderr.append(_read(
+            channel, channel.makefile_stderr('rb'))), daemon=True)
     reader.start()
     # A command that ended without reading its input is no error here: its
     # exit status and messages tell more.
     with contextlib.suppress(OSError):
         channel.sendall(stdin.encode())
         channel.shutdown_write()
-    stdout = channel.makefile('rb').read()
+    stdout = _read(channel, channel.makefile('rb'))
     reader.join()
-    exit_status = channel.recv_exit_status()
-    return (stdout.decode(errors='replace'),
-            b''.join(stderr).decode(errors='replace'), exit_status)
+    return stdout, b''.join(stderr), channel.recv_exit_status()
+
+
+def _read(channel, stream):
+    said = stream.read(MOST_OUTPUT + 1)
+    if len(said) > MOST_OUTPUT:
+        # Nobody waits for the rest, on either stream.
+        _close(channel)
+    return said
 
 
 def _close(channel):

@@ -15,6 +15,7 @@ from unittest import mock
 
 import fixtures
 from tempest.lib import exceptions as lib_exc
+from urllib3 import exceptions as urllib3_exc
 
 from tempest_format_plugin.audit import fleet
 from tempest_format_plugin.audit import walk
@@ -77,7 +78,68 @@ class ServersTest(base.TestCase):
     def test_pages_that_do_not_heed_the_marker(self):
         self.client.list_servers.side_effect = None
         self.client.list_servers.return_value = {'servers': [body('s-1')]}
-        self.assertEqual(2, len(self.servers()))
+        self.assertEqual(1, len(self.servers()))
+
+    def test_projects_without_servers(self):
+        self.client.list_servers.side_effect = [
+            {'servers': [body('s-1')]}, {'servers': []}, {'servers': []}]
+        said = []
+        self.servers(projects=['p', 'tpyo'], told=said.append)
+        self.assertEqual(['nova lists no server of project_id tpyo'], said)
+
+    def nova(self, *ids, cap=fleet.PAGE):
+        """Have nova list servers in an order, as many at once as it likes."""
+        self.there = list(ids)
+
+        def list_servers(limit, marker=None, **_):
+            if marker is not None and marker not in self.there:
+                raise lib_exc.BadRequest(
+                    {'message': f'marker [{marker}] not found'})
+            first = 0 if marker is None else self.there.index(marker) + 1
+            return {'servers': [body(one) for one in self.there[
+                first:first + min(limit, cap)]]}
+        self.client.list_servers.side_effect = list_servers
+
+    def test_pages_smaller_than_asked_for(self):
+        """As where nova's max_limit is lower than what is asked for."""
+        self.nova(*(f's-{number}' for number in range(7)), cap=3)
+        self.assertEqual([f's-{number}' for number in range(7)],
+                         [server for server, *_ in self.servers()])
+
+    def deleting(self, *gone, after):
+        """Return what is listed where servers go away meanwhile."""
+        listed = []
+        for server, *_ in fleet.servers(self.client):
+            listed.append(server)
+            if server == after:
+                self.there = [one for one in self.there if one not in gone]
+        return listed
+
+    def test_marker_that_is_deleted(self):
+        self.nova(*'abcdef', cap=3)
+        self.assertEqual([*'abcdef'], self.deleting('c', after='c'))
+
+    def test_markers_that_are_deleted(self):
+        """The page before is gone on from, or the list begins anew."""
+        self.nova(*'abcdefgh', cap=3)
+        self.assertEqual([*'abcdefgh'], self.deleting(*'def', after='f'))
+        self.nova(*'abcdefgh', cap=3)
+        self.assertEqual([*'abcdefgh'], self.deleting(*'abc', after='c'))
+
+    def test_bad_request_of_another_kind(self):
+        self.client.list_servers.side_effect = [
+            {'servers': [body('s-1')]}, lib_exc.BadRequest('host')]
+        self.assertRaises(lib_exc.BadRequest, self.servers)
+
+    def test_no_such_server(self):
+        self.client.show_server.side_effect = lib_exc.NotFound
+        error = self.assertRaises(fleet.NoServer, self.servers, ids=['s-9'])
+        self.assertEqual('nova has no server s-9', str(error))
+
+    def test_not_all_projects(self):
+        self.client.list_servers.side_effect = lib_exc.Forbidden('no')
+        error = self.assertRaises(fleet.NoAdmin, self.servers)
+        self.assertIn('[auth] admin_username', str(error))
 
     def test_no_admin(self):
         server = body('s-1')
@@ -92,6 +154,63 @@ class ServersTest(base.TestCase):
         self.assertEqual(['s-8', 's-9'], [server for server, *_ in
                                           self.servers(ids=['s-8', 's-9'])])
         self.assertFalse(self.client.list_servers.called)
+
+
+class PatienceTest(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.sleep = self.useFixture(fixtures.MockPatch('time.sleep')).mock
+        self.said = []
+        self.patience = fleet.Patience(self.said.append)
+        self.client = mock.Mock(service='compute')
+
+    def ask(self, *answers):
+        return self.patience.ask(self.client, mock.Mock(side_effect=answers))
+
+    def pauses(self):
+        return [call.args[0] for call in self.sleep.mock_calls]
+
+    def test_what_may_pass(self):
+        def answered(status):
+            return lib_exc.UnexpectedResponseCode(
+                'x', resp=mock.Mock(status=status))
+        for number, error in enumerate((
+                answered(503), answered(429),
+                lib_exc.ServerFault('x', resp=mock.Mock(status=500)),
+                urllib3_exc.ProtocolError('dropped'),
+                urllib3_exc.MaxRetryError(None, '/'),
+                ConnectionResetError(), json.JSONDecodeError('x', '', 0)), 1):
+            self.assertEqual('yes', self.ask(error, 'yes'))
+            self.assertEqual([1] * number, self.pauses())
+            self.assertIn(f'compute failed ({type(error).__name__}: ',
+                          self.said[-1])
+            self.assertIn('asked again in 1 s', self.said[-1])
+
+    def test_what_does_not_pass(self):
+        for error in (lib_exc.NotFound, lib_exc.Forbidden, KeyError,
+                      lib_exc.BadRequest, lib_exc.EndpointNotFound):
+            self.assertRaises(error, self.ask, error, 'yes')
+        self.assertEqual([], self.pauses())
+
+    def test_growing_pauses(self):
+        self.assertEqual('yes', self.ask(OSError, OSError, OSError, 'yes'))
+        self.assertEqual([1, 4, 15], self.pauses())
+
+    def test_what_does_not_come_back(self):
+        """It costs its pauses once, until it answers."""
+        self.assertRaises(OSError, self.ask, *[OSError] * 4, 'yes')
+        self.assertRaises(OSError, self.ask, OSError, 'yes')
+        self.assertEqual([1, 4, 15], self.pauses())
+        self.assertEqual('yes', self.ask('yes'))
+        self.assertEqual('yes', self.ask(OSError, 'yes'))
+        self.assertEqual([1, 4, 15, 1], self.pauses())
+
+    def test_token_that_has_ended(self):
+        self.assertEqual('yes', self.ask(lib_exc.Unauthorized, 'yes'))
+        self.client.auth_provider.clear_auth.assert_called_once_with()
+        self.assertRaises(lib_exc.Unauthorized, self.ask,
+                          *[lib_exc.Unauthorized] * 2, 'yes')
 
 
 class ObserverTest(base.TestCase):

@@ -12,6 +12,7 @@
 
 import contextlib
 import pathlib
+import shutil
 import sqlite3
 
 import fixtures
@@ -113,6 +114,19 @@ class JournalTest(base.TestCase):
         self.assertEqual([('s-2', ['v-1'])], self.journal.to_do('h-1', 9))
         self.assertEqual(1, self.journal.counts()['disagrees'])
         self.assertEqual('now', self.journal.listed())
+
+    def test_killed(self):
+        """What was found before is there, in the file and what is beside."""
+        self.begin(SERVERS)
+        self.journal.keep('s-1', disagreements(live='qcow2'))
+        for path in self.path.parent.iterdir():
+            shutil.copy(path, path.with_name(path.name.replace(
+                'journal', 'left', 1)))
+        self.path = self.path.with_name('left')
+        self.journal = self.open()
+        self.assertTrue(self.journal.go_on(WANTED))
+        self.assertEqual(1, self.journal.counts()['disagrees'])
+        self.assertEqual(2, self.journal.to_do_count())
 
     def test_looked_at_twice(self):
         self.begin(SERVERS)

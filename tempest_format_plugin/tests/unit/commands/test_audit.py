@@ -26,6 +26,7 @@ from tempest_format_plugin.tests.unit.formats import observed
 
 SERVERS = [('s-1', 'h-1', 'p', []), ('s-2', 'h-2', 'p', []),
            ('s-3', None, 'p', [])]
+SERVER_ID = '22749d77-83a1-4ae9-ade8-7bd9548406cd'
 
 
 class AuditTest(base.CommandTestCase):
@@ -72,9 +73,9 @@ class AuditTest(base.CommandTestCase):
 
     def test_filters(self):
         self.run_command('--host', 'h-1', '--host', 'h-2', '--project', 'p',
-                         '--server', 's')
-        self.assertEqual((['h-1', 'h-2'], ['p'], ['s']),
-                         self.servers.call_args.args[1:])
+                         '--server', SERVER_ID)
+        self.assertEqual((['h-1', 'h-2'], ['p'], [SERVER_ID]),
+                         self.servers.call_args.args[1:4])
 
     def test_interrupted_and_gone_on_with(self):
         journal = self.useFixture(fixtures.TempDir()).join('journal')
@@ -121,10 +122,23 @@ class AuditTest(base.CommandTestCase):
         self.assertEqual(3, self.run_command()[0])
 
     def test_usage(self):
-        for arguments in (['--hosts-at-once', '0'], ['--format', 'xml']):
+        for arguments in (['--hosts-at-once', '0'], ['--format', 'xml'],
+                          ['--server', '../flavors']):
             error = self.assertRaises(SystemExit, self.run_command,
                                       *arguments)
             self.assertEqual(3, error.code)
+
+    def test_progress(self):
+        self.useFixture(fixtures.MockPatchObject(audit, 'PROGRESS', 0))
+        said = self.run_command()[2]
+        self.assertIn('audit: 3 servers listed\n', said)
+        self.assertIn('audit: 2 servers looked at, 0 to go: 2 agrees', said)
+
+    def test_interrupted_while_listing(self):
+        self.servers.side_effect = KeyboardInterrupt
+        status, printed, said = self.run_command()
+        self.assertEqual((3, ''), (status, printed))
+        self.assertIn('stopped before', said)
 
     def test_output(self):
         directory = self.useFixture(fixtures.TempDir())

@@ -67,7 +67,8 @@ class DiscoverTest(base.CommandTestCase):
     def test_no_configuration(self):
         status, _, said = self.run_command('--config-file', '/nowhere')
         self.assertEqual(2, status)
-        self.assertIn("No such file or directory: '/nowhere'", said)
+        self.assertIn('--config-file /nowhere: expected a file, found none',
+                      said)
 
     def test_added_to_a_file(self):
         path = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'c'

@@ -190,8 +190,11 @@ class RenderTest(base.TestCase):
         self.assertEqual(('id-1', 1, 'latest'), (
             conf.compute.image_ref, conf.compute.min_compute_nodes,
             conf.compute.max_microversion))
-        self.assertTrue(conf['compute-feature-enabled']
-                        .block_migration_for_live_migration)
+        # All that scenarios need and libvirt can do.
+        for name in ('block_migration_for_live_migration', 'resize',
+                     'cold_migration', 'live_migration', 'snapshot', 'shelve',
+                     'rescue', 'console_output', 'config_drive'):
+            self.assertTrue(conf['compute-feature-enabled'][name], name)
 
     def test_after_a_file_with_the_same_sections(self):
         conf = self.read(

@@ -29,9 +29,9 @@ def _file(format_='raw', **more):
 GONE = {'length': None, 'info': None, 'error': None}
 
 
-def _xml(*paths, kind='file', attribute='file'):
+def _xml(*paths, kind='file', attribute='file', driver='raw'):
     return '<domain><devices>' + ''.join(
-        f'<disk type="{kind}"><driver type="raw"/>'
+        f'<disk type="{kind}"><driver type="{driver}"/>'
         f'<source {attribute}="{path}"/></disk>' for path in paths
     ) + '</devices></domain>'
 
@@ -215,10 +215,33 @@ class MalformedTest(base.TestCase):
             DISK: {'length': 5, 'info': None, 'error': 'Could not open\n'}}))
 
     def test_backing_file_missing(self):
-        self._fails('file /b/base on node-1: No such file', _report(files={
-            DISK: _file('qcow2', **{'full-backing-filename': '/b/base'}),
-            '/b/base': {**GONE, 'error': 'No such file\n'}}))
+        self._fails('file /b/base on node-1: No such file', _report(
+            xml=_xml(DISK, driver='qcow2'), files={
+                DISK: _file('qcow2', **{'full-backing-filename': '/b/base'}),
+                '/b/base': {**GONE, 'error': 'No such file\n'}}))
 
     def test_chain_without_end(self):
-        self._fails('found a loop', _report(files={
-            DISK: _file('qcow2', **{'full-backing-filename': DISK})}))
+        self._fails('found a loop', _report(
+            xml=_xml(DISK, driver='qcow2'), files={
+                DISK: _file('qcow2', **{'full-backing-filename': DISK})}))
+
+    def test_chain_that_nobody_believes(self):
+        """A guest's header must not keep from telling that there is one."""
+        for backing in (DISK, '/b/base'):
+            server = _parse(_report(files={
+                DISK: _file('qcow2', **{'full-backing-filename': backing}),
+                '/b/base': {**GONE, 'error': 'No such file\n'}}))
+            file = server.of('disk', models.FILE)
+            self.assertEqual(('qcow2', (models.BackingFile(backing),)),
+                             (file.format, file.backing))
+
+    def test_disk_info_that_cannot_be_read(self):
+        self._fails('disk.info on node-1: not a regular file', {
+            **_report(files={DISK: _file()}),
+            'disk_info': 'not a regular file',
+            'disk_info_error': 'not a regular file'})
+
+    def test_part_of_another_kind(self):
+        for part in ('domain', 'files'):
+            self._fails('expected other kinds of values',
+                        _report(files={DISK: _file()}) | {part: None})

@@ -195,7 +195,8 @@ def _pump(source, send):
 
 def _forward(piece, read, target):
     """Write a piece and what is read then, and close it, as sshd does."""
-    with contextlib.suppress(OSError), target:
+    # The command may have ended, and its input with it.
+    with contextlib.suppress(OSError, ValueError), target:
         while piece:
             target.write(piece)
             target.flush()

@@ -240,6 +240,27 @@ class ObserveScriptTests:
         self.assertIn('neither a regular file', entry['error'])
         self.assertEqual([], self.host.probed())
 
+    def test_disk_info_that_is_no_file(self):
+        path = self.host.instance_dir / 'disk.info'
+        os.mkfifo(path)
+        report = self.observe()
+        # No JSON: a reader that knows no disk_info_error fails as well.
+        self.assertEqual(('not a regular file',) * 2, (
+            report['disk_info'], report['disk_info_error']))
+        path.unlink()
+        with open(path, 'w') as file:
+            file.truncate(observe_script.LONGEST_DISK_INFO + 1)
+        self.assertIn('longer than', self.observe()['disk_info_error'])
+
+    def test_names_that_are_no_paths(self):
+        self.host.disk_info({'/a\0b': 'raw'})
+        xml = fakes.xml({'--help': 'raw'})
+        self.host.domain('shut off', xml, xml)
+        files = self.observe()['files']
+        self.assertIn('null', files['/a\0b']['error'])
+        self.assertEqual('not an absolute path', files['--help']['error'])
+        self.assertEqual([], self.host.probed())
+
     def test_malformed_answers_are_passed_on(self):
         root = self.host.disk('disk')
         with open(root, 'w') as target:
@@ -250,6 +271,15 @@ class ObserveScriptTests:
         self.assertEqual('<domain', report['domain']['live'])
         self.assertEqual('{"/x', report['disk_info'])
         self.assertEqual('[]', report['files'][root]['info'])
+
+    def test_document_type(self):
+        """What it defines might be without end."""
+        disk = self.host.disk(self.host.root / 'volume')
+        xml = '<!DOCTYPE domain [<!ENTITY a "b">]>' + fakes.xml({disk: 'raw'})
+        self.host.domain('shut off', xml, xml)
+        report = self.observe()
+        self.assertEqual({}, report['files'])
+        self.assertEqual(xml, report['domain']['inactive'])
 
     def test_disks_without_a_file(self):
         xml = (f'<domain id="1"><uuid>{fakes.SERVER_ID}</uuid><devices>'
@@ -320,6 +350,19 @@ class ObserveScriptInProcessTest(InProcess, ObserveScriptTests,
     def test_disk_info_goes_away(self):
         with mock.patch.object(os, 'listdir', return_value=['disk.info']):
             self.assertIsNone(self.observe()['disk_info'])
+
+    def test_command_that_hangs(self):
+        self.host.disk('disk')
+        self.host.write_tool('qemu-img', '#!/bin/sh\nexec sleep 60\n')
+        with mock.patch.object(observe_script, 'PATIENCE', 0.2):
+            entry, = self.observe()['files'].values()
+        self.assertIn('did not end within', entry['error'])
+
+    def test_anything_else(self):
+        with mock.patch.object(os, 'listdir', side_effect=NotADirectoryError(
+                20, 'Not a directory', '/x')):
+            error = self.assertRaises(SystemExit, self.observe)
+        self.assertIn('observe: NotADirectoryError: ', str(error))
 
     def test_length_of_block_device(self):
         path = self.host.disk('disk')

@@ -65,6 +65,12 @@ class ConnectionTest(testtools.TestCase):
         self.assertEqual((3000000, 3000000),
                          (len(completed.stdout), len(completed.stderr)))
 
+    def test_run_output_without_end(self):
+        self.useFixture(fixtures.MockPatchObject(ssh, 'MOST_OUTPUT', 100000))
+        for stream in ('', ' >&2'):
+            self.assert_refused(None, 'said more than 100000 bytes',
+                                run=f'yes{stream}')
+
     def test_one_connection_for_many_commands(self):
         connection = self.connection()
         self.assertEqual(0, self.server.connections)
