@@ -19,7 +19,6 @@ import json
 import socket
 
 from oslo_log import log
-from tempest.lib import exceptions as lib_exc
 
 from tempest_format_plugin import cloud
 from tempest_format_plugin.discovery import facts
@@ -118,14 +117,16 @@ class _Asked:
     def _asking(self, what):
         try:
             yield
-        except lib_exc.TempestException as error:
-            self.problems.append(
-                f'{what}: {type(error).__name__}: '
-                f'{" ".join(str(error).split())[:LONGEST]}')
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             LOG.debug('%s', what, exc_info=True)
             self.problems.append(
                 f'{what}: the answer makes no sense ({error!r})')
+        except Exception as error:
+            # tempest's, and those of urllib3 that it lets through.
+            LOG.debug('%s', what, exc_info=True)
+            self.problems.append(
+                f'{what}: {type(error).__name__}: '
+                f'{" ".join(str(error).split())[:LONGEST]}')
 
     def addresses(self):
         with self._asking("the addresses of nova's hypervisors"):
@@ -215,8 +216,13 @@ def _highest(document, field):
 
 def _pool(found):
     told = found['capabilities']
+    protocol = told.get('storage_protocol') or 'unknown'
+    if isinstance(protocol, list):
+        # All names of one: cinder/scheduler/host_manager.py,
+        # get_storage_protocol_variants.
+        protocol = protocol[0]
     return facts.PoolFacts(
-        found['name'], told.get('storage_protocol') or 'unknown',
+        found['name'], protocol,
         backend=told.get('volume_backend_name'),
         vendor=told.get('vendor_name'),
         driver_version=told.get('driver_version'))

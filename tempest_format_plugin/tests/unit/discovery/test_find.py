@@ -173,6 +173,19 @@ class LookTest(base.TestCase):
             self.assertIn('the answer makes no sense', problem)
         self.assertEqual({'compute': '2.104'}, found_out.microversions)
 
+    def test_api_that_is_not_there(self):
+        # tempest lets the errors of urllib3 through.
+        self.pools.side_effect = ConnectionError('no route to host')
+        self.types.return_value = {'volume_types': [{
+            'name': 'a', 'extra_specs': None}]}
+        found_out = find.look()
+        self.assertEqual(
+            "cinder's pools: ConnectionError: no route to host",
+            found_out.problems[0])
+        self.assertIn("cinder's volume types: the answer makes no sense "
+                      "(AttributeError(", found_out.problems[1])
+        self.assertEqual(2, len(found_out.hosts))
+
     def test_no_cinder(self):
         self.manager.catalog_client.show_catalog.return_value = {
             'catalog': [{'type': 'compute'}]}
@@ -194,6 +207,9 @@ class LookTest(base.TestCase):
         self.assertEqual((), types(self.pool('x', 'NFS'),
                                    self.pool('x', 'iSCSI')))
         self.assertEqual((), types())
+        # cinder may name all that a protocol is called.
+        self.assertEqual(('a', 'any'), types(self.pool('x', ['NFS', 'nfs'])))
+        self.assertEqual('NFS', find.look().pools[0].storage_protocol)
 
     def test_images(self):
         self.images.return_value = {'images': [
