@@ -76,6 +76,8 @@ class ImageFacts:
 
     :ivar size: bytes that its disk takes as raw
     :ivar min_ram: MiB
+    :ivar min_disk: GiB
+    :ivar size_known: False: glance tells only what the file takes
     """
 
     id: str
@@ -83,6 +85,8 @@ class ImageFacts:
     disk_format: str
     size: int
     min_ram: int = 0
+    min_disk: int = 0
+    size_known: bool = True
 
 
 @dataclasses.dataclass(frozen=True)

@@ -186,11 +186,16 @@ class _Asked:
         with self._asking("glance's images"):
             listed = self._manager.image_client_v2.list_images(
                 {'status': 'active', 'visibility': 'public',
+                 'sort_key': 'size', 'sort_dir': 'asc',
+                 # The most that glance gives at once.
                  'limit': 1000})['images']
             return tuple(sorted(
                 (facts.ImageFacts(
                     one['id'], one['name'] or '', one['disk_format'],
-                    one.get('virtual_size') or one['size'], one['min_ram'])
+                    one.get('virtual_size') or one['size'], one['min_ram'],
+                    one['min_disk'],
+                    size_known=bool(one.get('virtual_size'))
+                    or one['disk_format'] != 'qcow2')
                  for one in listed
                  if one['disk_format'] in facts.FILE_BACKENDS
                  and not one.get('os_hidden')),

@@ -129,7 +129,12 @@ def _images(found, disk_format, notes):
             f'{len(found.images)} images are public, {first.name} is the '
             f'smallest: what [compute] image_ref names must write '
             f'[disk_format] boot_marker to its serial console when it is up')
-    disk = -(-max(first.size, other.size) // _GIB)
+    notes += [f'glance doesn\'t tell how large the disk of {image.name} is: '
+              f'[disk_format] flavor_disk may have to be larger'
+              for image in found.images
+              if image in (first, other) and not image.size_known]
+    disk = max(-(-max(first.size, other.size) // _GIB),
+               first.min_disk, other.min_disk)
     if disk > 1:
         disk_format['flavor_disk'] = disk
     ram = max(first.min_ram, other.min_ram)

@@ -27,7 +27,7 @@ from tempest_format_plugin.tests.unit import base
 from tempest_format_plugin.tests.unit.discovery import found
 
 IMAGE = {'id': 'i-1', 'name': 'cirros', 'disk_format': 'qcow2', 'size': 10,
-         'virtual_size': 100, 'min_ram': 0}
+         'virtual_size': 100, 'min_ram': 0, 'min_disk': 2}
 
 
 class LookTest(base.TestCase):
@@ -94,7 +94,8 @@ class LookTest(base.TestCase):
                            'volume': '3.71'},
             services=('block-storage', 'compute', 'image', 'volumev3'),
             nfs_volume_types=('b',),
-            images=(facts.ImageFacts('i-1', 'cirros', 'qcow2', 100),),
+            images=(facts.ImageFacts('i-1', 'cirros', 'qcow2', 100,
+                                     min_disk=2),),
             raw_images_allowed=True), find.look())
         # As the catalog calls it, whatever tempest.conf does.
         self.manager.volume_v3.TypesClient.assert_called_with(
@@ -215,10 +216,13 @@ class LookTest(base.TestCase):
         self.images.return_value = {'images': [
             IMAGE, IMAGE | {'id': 'i-2', 'disk_format': 'raw', 'size': 50,
                             'virtual_size': None},
+            IMAGE | {'id': 'i-5', 'size': 200, 'virtual_size': None},
             IMAGE | {'id': 'i-3', 'disk_format': 'iso'},
             IMAGE | {'id': 'i-4', 'os_hidden': True}]}
-        self.assertEqual(['i-2', 'i-1'],
-                         [one.id for one in find.look().images])
+        self.assertEqual([('i-2', True), ('i-1', True), ('i-5', False)], [
+            (one.id, one.size_known) for one in find.look().images])
+        # Of more than glance gives at once these are the first.
+        self.assertEqual('size', self.images.call_args.args[0]['sort_key'])
 
     def test_no_raw_images(self):
         self.schema.return_value['properties']['disk_format']['enum'] = [

@@ -127,6 +127,14 @@ class ProposeTest(base.TestCase):
         self.assertEqual(2, self.options('disk_format', images=[
             found.image(1, size=2 ** 30 + 1)])['flavor_disk'])
 
+    def test_disk_that_an_image_needs(self):
+        self.assertEqual(20, self.options('disk_format', images=[
+            found.image(1, min_disk=20)])['flavor_disk'])
+        self.assertIn(
+            "glance doesn't tell how large the disk of image 2 is",
+            self.notes(images=[found.image(1), found.image(
+                2, 'qcow2', size_known=False)])[0])
+
     def test_no_image(self):
         self.assertNotIn('image_ref', self.options('compute', images=()))
         self.assertIn('set [compute] image_ref', self.notes(images=())[0])
