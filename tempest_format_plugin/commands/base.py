@@ -62,9 +62,14 @@ class Command(command.Command):
             logging.disable(logging.NOTSET)
 
     def say(self, words):
-        """Tell the user something that isn't the result."""
-        print(f'{type(self).__name__.lower()}: {redaction.redact(words)}',
-              file=sys.stderr, flush=True)
+        """Tell the user something that isn't the result.
+
+        What a host or an API has said in it gives the terminal no orders.
+        """
+        shown = ''.join(each if each.isprintable() or each == '\n' else ' '
+                        for each in redaction.redact(words))
+        print(f'{type(self).__name__.lower()}: {shown}', file=sys.stderr,
+              flush=True)
 
 
 def positive(text):
