@@ -37,6 +37,8 @@ class HostFacts:
     :ivar overrides: {option of [disk_format]: value} where this host differs
         from the profile's defaults
     :ivar problems: what couldn't be found out and why, a line each
+    :ivar out_of_service: why nova puts no servers there: disabled or down;
+        None: it does
     """
 
     host: str
@@ -51,6 +53,7 @@ class HostFacts:
     qemu: str | None = None
     overrides: dict = dataclasses.field(default_factory=dict)
     problems: tuple[str, ...] = ()
+    out_of_service: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -47,9 +47,10 @@ def look(only=(), at_once=AT_ONCE, told=lambda words: None):
     """
     manager = cloud.admin()
     told('asking nova for its compute services')
-    names = sorted(service['host'] for service in
-                   manager.services_client.list_services(
-                       binary='nova-compute')['services'])
+    services = {service['host']: service for service in
+                manager.services_client.list_services(
+                    binary='nova-compute')['services']}
+    names = sorted(services)
     asked = _Asked(manager)
     addresses = asked.addresses()
     problems = [f'nova has no compute host {name}' for name in only
@@ -62,12 +63,21 @@ def look(only=(), at_once=AT_ONCE, told=lambda words: None):
             told(f'looked at {looked_at[one]}, {number} of {len(names)} hosts')
     told('asking the APIs')
     found = facts.CloudFacts(
-        hosts=tuple(one.result() for one in looked_at),
+        hosts=tuple(dataclasses.replace(
+            one.result(), out_of_service=_out_of_service(services[name]))
+            for one, name in looked_at.items()),
         microversions=asked.microversions(), services=asked.services,
         images=asked.images(), raw_images_allowed=asked.raw_images_allowed(),
         **asked.volumes())
     return dataclasses.replace(
         found, problems=(*problems, *asked.problems))
+
+
+def _out_of_service(service):
+    """Return why nova puts no servers on a service's host, None if it does."""
+    if service.get('status') == 'disabled':
+        return 'disabled'
+    return 'down' if service.get('state') == 'down' else None
 
 
 def _look_at(name, addresses):

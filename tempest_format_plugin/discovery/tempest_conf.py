@@ -87,8 +87,9 @@ def propose(found, hosts_file=None):
         should look at
     """
     notes = []
+    in_service = sum(not host.out_of_service for host in found.hosts)
     options = {
-        'compute': {'min_compute_nodes': len(found.hosts) or 1,
+        'compute': {'min_compute_nodes': in_service or 1,
                     'max_microversion': 'latest'},
         'compute-feature-enabled': {
             'block_migration_for_live_migration': 'true'},
@@ -149,6 +150,10 @@ def _hosts(found, hosts_file, notes):
     notes += [f'{host.host}: its name or its address {host.address} can\'t be '
               f'an option\'s value'
               for host in found.hosts if not _can_be_named(host)]
+    notes += [f'{host.host}: nova-compute is {host.out_of_service} there: '
+              f'tests would get no server on it, so it is not among '
+              f'compute_backends'
+              for host in found.hosts if host.out_of_service]
     most, overrides = _most(usable)
     options = {'profile': most} | overrides if most else {}
     differing = hosts_that_differ(found).get('hosts', {})
@@ -159,9 +164,11 @@ def _hosts(found, hosts_file, notes):
             f'{", ".join(differing)}: not deployed as most are; "discover '
             f'--hosts-file FILE" writes a file for [disk_format] hosts_file '
             f'that says how')
-    if usable:
+    in_service = [host for host in usable if not host.out_of_service]
+    if in_service:
         options['compute_backends'] = ','.join(
-            f'{host.host}:{host.images_type}' for host in usable)
+            f'{host.host}:{host.images_type}' for host in in_service)
+    if usable:
         options['compute_addresses'] = ','.join(
             f'{host.host}:{host.address}' for host in usable)
     return options

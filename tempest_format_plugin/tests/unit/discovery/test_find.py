@@ -111,6 +111,17 @@ class LookTest(base.TestCase):
         find.look()
         self.assertEqual({'host-1', 'host-2'}, set(self.looked_at))
 
+    def test_services_that_nova_does_not_use(self):
+        self.services = {'a': ('enabled', 'up'), 'b': ('disabled', 'up'),
+                         'c': ('enabled', 'down'), 'd': ('disabled', 'down')}
+        self.manager.services_client.list_services.side_effect = (
+            lambda binary: {'services': [
+                {'host': name, 'status': status, 'state': state}
+                for name, (status, state) in self.services.items()]})
+        self.assertEqual(
+            {'a': None, 'b': 'disabled', 'c': 'down', 'd': 'disabled'},
+            {one.host: one.out_of_service for one in find.look().hosts})
+
     def test_only_some(self):
         found_out = find.look(['host-2', 'host-9'])
         self.assertEqual(['host-2'], [one.host for one in found_out.hosts])
