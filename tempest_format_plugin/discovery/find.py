@@ -59,8 +59,14 @@ def look(only=(), at_once=AT_ONCE, told=lambda words: None):
     with futures.ThreadPoolExecutor(at_once) as pool:
         looked_at = {pool.submit(_look_at, name, addresses): name
                      for name in names}
-        for number, one in enumerate(futures.as_completed(looked_at), 1):
-            told(f'looked at {looked_at[one]}, {number} of {len(names)} hosts')
+        try:
+            for number, one in enumerate(futures.as_completed(looked_at), 1):
+                told(f'looked at {looked_at[one]}, {number} of {len(names)} '
+                     f'hosts')
+        except KeyboardInterrupt:
+            # Or all hosts that are left would be looked at first.
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     told('asking the APIs')
     found = facts.CloudFacts(
         hosts=tuple(dataclasses.replace(

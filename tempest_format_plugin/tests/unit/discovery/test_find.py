@@ -13,6 +13,7 @@
 import json
 import socket
 import threading
+import time
 from unittest import mock
 
 import fixtures
@@ -82,6 +83,7 @@ class LookTest(base.TestCase):
             'vendor_name': 'V', 'driver_version': '1.0'}}
 
     def look_at_host(self, connection, address):
+        time.sleep(0.001)
         self.looked_at.append(connection.endpoint.address)
         return found.host(connection.endpoint.host, address=address)
 
@@ -153,6 +155,17 @@ class LookTest(base.TestCase):
         words = [call.args[0] for call in told.call_args_list]
         self.assertEqual('looked at host-', words[1][:15])
         self.assertIn('2 of 2 hosts', words[2])
+
+    def test_interrupted(self):
+        self.services = [f'host-{number}' for number in range(50)]
+
+        def interrupt(words):
+            if 'looked at' in words:
+                raise KeyboardInterrupt
+        self.assertRaises(KeyboardInterrupt, find.look, told=interrupt,
+                          at_once=1)
+        # What had begun ends, no other begins.
+        self.assertLess(len(self.looked_at), 50)
 
     def test_nobody_gets_in(self):
         self.manager.services_client.list_services.side_effect = (
