@@ -71,6 +71,11 @@ def admin():
         **config.service_client_config()))
 
 
+def region():
+    """Return the region of the catalog that tempest goes by."""
+    return CONF.identity.region
+
+
 def hosts_of_backend(backend):
     """Return the names of the compute hosts that have an image backend.
 

@@ -98,7 +98,7 @@ class CloudFacts:
 
     :ivar microversions: {compute, volume or placement: highest microversion
         of its API}
-    :ivar services: types in keystone's catalog
+    :ivar services: types in keystone's catalog, of the region
     :ivar nfs_volume_types: names of the volume types whose volumes lie on NFS
     :ivar images: the smallest first
     :ivar raw_images_allowed: whether glance takes raw images

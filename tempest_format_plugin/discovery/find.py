@@ -120,7 +120,7 @@ def _address(name, addresses):
 class _Asked:
     """What the APIs of a cloud say, and what they wouldn't.
 
-    :ivar services: types in keystone's catalog
+    :ivar services: types in keystone's catalog, of [identity] region
     :ivar problems: what they wouldn't, a line each
     """
 
@@ -153,9 +153,20 @@ class _Asked:
 
     def _services(self):
         with self._asking("keystone's catalog"):
-            return tuple(sorted({
-                one['type'] for one in
-                self._manager.catalog_client.show_catalog()['catalog']}))
+            found = {
+                one['type']: {endpoint['region']
+                              for endpoint in one['endpoints']}
+                for one in
+                self._manager.catalog_client.show_catalog()['catalog']}
+            region, regions = cloud.region(), set().union(*found.values())
+            if region in regions:
+                return tuple(sorted(name for name, having in found.items()
+                                    if region in having))
+            # tempest takes the first endpoint then.
+            self.problems.append(
+                f"keystone's catalog has no region {region}, only "
+                f"{', '.join(sorted(regions))}: set [identity] region")
+            return tuple(sorted(found))
         return ()
 
     def microversions(self):

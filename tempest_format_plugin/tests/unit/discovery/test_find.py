@@ -31,6 +31,12 @@ IMAGE = {'id': 'i-1', 'name': 'cirros', 'disk_format': 'qcow2', 'size': 10,
          'virtual_size': 100, 'min_ram': 0, 'min_disk': 2}
 
 
+def service(name, *regions):
+    """Return a service of keystone's catalog."""
+    return {'type': name, 'endpoints': [
+        {'region': region} for region in regions or ['RegionOne']]}
+
+
 class LookTest(base.TestCase):
 
     def setUp(self):
@@ -51,7 +57,7 @@ class LookTest(base.TestCase):
                 {'service': {'host': 'host-2'}, 'host_ip': '192.0.2.2'},
                 {'service': {'host': 'ironic'}, 'host_ip': None}]}
         self.manager.catalog_client.show_catalog.return_value = {
-            'catalog': [{'type': name} for name in (
+            'catalog': [service(name) for name in (
                 'compute', 'volumev3', 'block-storage', 'image')]}
         self.manager.compute_versions_client.list_versions.return_value = {
             'versions': [{'version': ''}, {'version': '2.9'},
@@ -213,11 +219,26 @@ class LookTest(base.TestCase):
 
     def test_no_cinder(self):
         self.manager.catalog_client.show_catalog.return_value = {
-            'catalog': [{'type': 'compute'}]}
+            'catalog': [service('compute')]}
         found_out = find.look()
         self.assertEqual(((), (), ()), (found_out.pools, found_out.problems,
                                         found_out.nfs_volume_types))
         self.assertNotIn('volume', found_out.microversions)
+
+    def test_regions(self):
+        catalog = [service('compute', 'a', 'b'), service('volumev3', 'b')]
+        self.manager.catalog_client.show_catalog.return_value = {
+            'catalog': catalog}
+        for region, services, problems in (
+                ('a', ('compute',), ()),
+                ('b', ('compute', 'volumev3'), ()),
+                ('c', ('compute', 'volumev3'), (
+                    "keystone's catalog has no region c, only a, b: set "
+                    "[identity] region",))):
+            self.conf.config(group='identity', region=region)
+            found_out = find.look()
+            self.assertEqual((services, problems), (found_out.services,
+                                                    found_out.problems))
 
     def test_nfs_volume_types(self):
         def types(*pools):
