@@ -28,6 +28,10 @@ LOG = logging.getLogger(__name__)
 
 KEEPALIVE = 15
 
+# Bytes of what a command says on either stream: a host that says more is out
+# of order, and must not exhaust who asks it.
+LONGEST = 64 * 2 ** 20
+
 # What paramiko raises when the peer or the network went away.
 _DROPPED = (paramiko.SSHException, EOFError, OSError)
 
@@ -88,6 +92,10 @@ class _UnknownHostKey(paramiko.SSHException):
     pass
 
 
+class _TooMuch(Exception):
+    pass
+
+
 class _UnknownHostPolicy(paramiko.MissingHostKeyPolicy):
 
     def __init__(self, endpoint):
@@ -127,7 +135,7 @@ class Connection:
         :param timeout: seconds; None: the endpoint's command_timeout
         :returns: Completed, whatever the exit status
         :raises HostAccessError: no connection, no login, connection lost, or
-            the command took too long
+            the command took too long or said too much
         """
         with self._lock:
             channel = self._open_channel()
@@ -172,6 +180,10 @@ class Connection:
         timer.start()
         try:
             stdout, stderr, exit_status = _exchange(channel, command, stdin)
+        except _TooMuch as error:
+            raise self._error(
+                f'{command} on {self.endpoint} said more than '
+                f'{LONGEST // 2 ** 20} MiB') from error
         except _DROPPED as error:
             if not expired.is_set():
                 raise self._not_taken(command, error) from error
@@ -383,12 +395,23 @@ class Session:
 
 
 def _exchange(channel, command, stdin):
-    """Run a command on an open channel: its output, errors and exit status."""
+    """Run a command on an open channel: its output, errors and exit status.
+
+    :raises _TooMuch: one of these is longer than LONGEST
+    """
     channel.exec_command(command)
     stderr = []
+
+    def read(stream):
+        said = stream.read(LONGEST + 1)
+        if len(said) > LONGEST:
+            # Wakes up whoever reads the other.
+            _close(channel)
+        return said
+
     # Read both streams at the same time: either may fill its window.
     reader = threading.Thread(
-        target=lambda: stderr.append(channel.makefile_stderr('rb').read()),
+        target=lambda: stderr.append(read(channel.makefile_stderr('rb'))),
         daemon=True)
     reader.start()
     # A command that ended without reading its input is no error here: its
@@ -396,8 +419,10 @@ def _exchange(channel, command, stdin):
     with contextlib.suppress(OSError):
         channel.sendall(stdin.encode())
         channel.shutdown_write()
-    stdout = channel.makefile('rb').read()
+    stdout = read(channel.makefile('rb'))
     reader.join()
+    if max(map(len, (stdout, *stderr))) > LONGEST:
+        raise _TooMuch
     exit_status = channel.recv_exit_status()
     return (stdout.decode(errors='replace'),
             b''.join(stderr).decode(errors='replace'), exit_status)

@@ -65,6 +65,17 @@ class ConnectionTest(testtools.TestCase):
         self.assertEqual((3000000, 3000000),
                          (len(completed.stdout), len(completed.stderr)))
 
+    def test_run_output_without_end(self):
+        self.useFixture(fixtures.MockPatchObject(ssh, 'LONGEST', 2 ** 20))
+        connection = self.connection()
+        self.assert_refused(
+            None, 'said more than 1 MiB', connection=connection,
+            run='cat /dev/zero')
+        self.assert_refused(
+            None, 'said more than 1 MiB', connection=connection,
+            run='cat /dev/zero >&2')
+        self.assertEqual('x', connection.run('printf x').stdout)
+
     def test_one_connection_for_many_commands(self):
         connection = self.connection()
         self.assertEqual(0, self.server.connections)
