@@ -46,8 +46,8 @@ def _object(**properties):
 # What a host says is believed where it can be: any of these may end up in
 # options for the whole cloud.
 _TEXT, _FLAG = {'type': 'string'}, {'type': 'boolean'}
-_TEXT_OR_NOT, _TEXTS = ({'type': ['string', 'null']},
-                        {'type': 'array', 'items': _TEXT})
+_TEXT_OR_NOT = {'type': ['string', 'null']}
+_TEXTS = {'type': 'array', 'items': _TEXT}
 _DAEMON = _object(
     program=_TEXT, unit=_TEXT_OR_NOT, supervised=_FLAG, container=_object(
         runtime={'enum': ['docker', 'podman']}, name=_TEXT_OR_NOT))
@@ -56,8 +56,9 @@ _SCHEMA = _object(
     libvirt=_DAEMON, marks=_TEXTS, nova=_TEXT_OR_NOT, problems=_TEXTS,
     conf=_object(
         host=_TEXT, images_type=_TEXT, use_cow_images=_FLAG,
-        force_raw_images=_FLAG, instances_path=_TEXT_OR_NOT,
-        compute_driver=_TEXT_OR_NOT)) | {'type': 'object'}
+        force_raw_images=_FLAG, compute_driver=_TEXT_OR_NOT,
+        instances_path=_TEXT_OR_NOT | {'pattern': '^/'}),
+) | {'type': 'object'}
 
 
 @dataclasses.dataclass(frozen=True)

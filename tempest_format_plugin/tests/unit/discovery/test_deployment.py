@@ -55,6 +55,7 @@ class ParseTest(base.TestCase):
                              ('conf', conf)):
             wrong += [{part: values | {name: value}}
                       for name in values for value in (5, {}, [])]
+        wrong.append({'conf': conf | {'instances_path': 'relative'}})
         wrong.append({'libvirt': daemon | {
             'container': {'runtime': 'x', 'name': 'x'}}})
         for fields in wrong:
