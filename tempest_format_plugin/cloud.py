@@ -51,10 +51,9 @@ def _hosts():
 def admin():
     """Return the clients of the admin of [auth], a tempest.clients.Manager.
 
-    They log in when they are first used: RestClientException of
-    tempest.lib.exceptions then tells that keystone doesn't let it in.
-
     :raises InvalidConfiguration: an option of the credentials isn't set
+    :raises tempest.lib.exceptions.RestClientException: keystone doesn't let
+        it in
     """
     options = CONF.auth
     for group, name in (('auth', 'admin_username'), ('auth', 'admin_password'),
@@ -68,7 +67,13 @@ def admin():
         project_name=options.admin_project_name,
         domain_name=options.admin_domain_name,
         user_domain_name=options.admin_domain_name,
-        project_domain_name=options.admin_domain_name))
+        project_domain_name=options.admin_domain_name,
+        **config.service_client_config()))
+
+
+def region():
+    """Return the region of the catalog that tempest goes by."""
+    return CONF.identity.region
 
 
 def hosts_of_backend(backend):

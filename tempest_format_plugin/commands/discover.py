@@ -15,7 +15,6 @@
 import contextlib
 import datetime
 import os
-import sys
 
 from oslo_log import log
 import yaml
@@ -65,12 +64,14 @@ class Discover(base.Command):
         base.quiet_paramiko()
         try:
             self.read_configuration(parsed_args)
-            with _output(parsed_args.output) as output:
+            with _output(parsed_args.output) as write:
                 found = find.look(parsed_args.host,
                                   parsed_args.hosts_at_once, self.say)
-                output.write(tempest_conf.render(
-                    found, _now(), _write_hosts_file(
-                        parsed_args.hosts_file, found)))
+                write(tempest_conf.render(found, _now(), _write_hosts_file(
+                    parsed_args.hosts_file, found)))
+        except KeyboardInterrupt:
+            self.say('stopped before there was anything to tell')
+            return NOTHING
         except Exception as error:
             LOG.debug('Nothing found out', exc_info=True)
             self.say(f'{type(error).__name__}: {error}')
@@ -96,14 +97,23 @@ def _write_hosts_file(path, found):
 
 @contextlib.contextmanager
 def _output(path):
-    """Where to write to; of a file the end, after an empty line."""
+    """What writes text to a file, at its end after an empty line.
+
+    :param path: None: standard output
+    :raises OSError: it can't be written to
+    """
     if path is None:
-        yield sys.stdout
+        yield _print
         return
     with open(path, 'a', encoding='utf-8') as output:
         if output.tell():
             output.write('\n')
-        yield output
+        yield output.write
+
+
+def _print(text):
+    with base.standard_output() as output:
+        output.write(text)
 
 
 def _now():

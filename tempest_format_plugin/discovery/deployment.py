@@ -15,6 +15,8 @@
 import dataclasses
 import json
 
+import jsonschema
+
 from tempest_format_plugin.formats import exceptions
 
 # Of what hosts.nova_compute_script prints.
@@ -34,6 +36,29 @@ _TRIPLEO = '/var/lib/config-data/puppet-generated/nova_libvirt'
 _RHOSO, _OLD_RHOSO = ('/var/lib/openstack/nova',
                       '/var/lib/openstack/config/nova')
 _OPENSTACK_ANSIBLE = '/openstack/venvs/'
+
+
+def _object(**properties):
+    return {'type': ['object', 'null'], 'properties': properties,
+            'required': list(properties)}
+
+
+# What a host says is believed where it can be: any of these may end up in
+# options for the whole cloud.
+_TEXT, _FLAG = {'type': 'string'}, {'type': 'boolean'}
+_TEXT_OR_NOT = {'type': ['string', 'null']}
+_TEXTS = {'type': 'array', 'items': _TEXT}
+_DAEMON = _object(
+    program=_TEXT, unit=_TEXT_OR_NOT, supervised=_FLAG, container=_object(
+        runtime={'enum': ['docker', 'podman']}, name=_TEXT_OR_NOT))
+_SCHEMA = _object(
+    version={'const': VERSION}, sudo=_FLAG, nova_compute=_DAEMON,
+    libvirt=_DAEMON, marks=_TEXTS, nova=_TEXT_OR_NOT, problems=_TEXTS,
+    conf=_object(
+        host=_TEXT, images_type=_TEXT, use_cow_images=_FLAG,
+        force_raw_images=_FLAG, compute_driver=_TEXT_OR_NOT,
+        instances_path=_TEXT_OR_NOT | {'pattern': '^/'}),
+) | {'type': 'object'}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,20 +106,19 @@ def parse(text, *, host):
     """
     try:
         report = json.loads(text)
-        if report['version'] != VERSION:
-            raise ValueError(f'expected version {VERSION}, found '
-                             f'{report["version"]}')
-        return HostReport(
-            sudo=report['sudo'],
-            nova_compute=_daemon(report['nova_compute']),
-            libvirt=_daemon(report['libvirt']),
-            marks=tuple(report['marks']), nova=report['nova'],
-            conf=report['conf'] or {}, problems=tuple(report['problems']))
-    except (ValueError, KeyError, TypeError) as error:
+        jsonschema.validate(report, _SCHEMA)
+    except (ValueError, RecursionError,
+            jsonschema.ValidationError) as error:
+        reason = getattr(error, 'message', str(error))
         raise exceptions.ObservationError(
             'nova_compute_script', host,
             f'expected the JSON document of the script, found {text[:200]!r} '
-            f'({error})') from error
+            f'({reason[-200:]})') from error
+    return HostReport(
+        sudo=report['sudo'], nova_compute=_daemon(report['nova_compute']),
+        libvirt=_daemon(report['libvirt']), marks=tuple(report['marks']),
+        nova=report['nova'], conf=report['conf'] or {},
+        problems=tuple(report['problems']))
 
 
 def recognise(report):

@@ -37,6 +37,8 @@ class HostFacts:
     :ivar overrides: {option of [disk_format]: value} where this host differs
         from the profile's defaults
     :ivar problems: what couldn't be found out and why, a line each
+    :ivar out_of_service: why nova puts no servers there: disabled or down;
+        None: it does
     """
 
     host: str
@@ -51,6 +53,7 @@ class HostFacts:
     qemu: str | None = None
     overrides: dict = dataclasses.field(default_factory=dict)
     problems: tuple[str, ...] = ()
+    out_of_service: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,6 +79,8 @@ class ImageFacts:
 
     :ivar size: bytes that its disk takes as raw
     :ivar min_ram: MiB
+    :ivar min_disk: GiB
+    :ivar size_known: False: glance tells only what the file takes
     """
 
     id: str
@@ -83,6 +88,8 @@ class ImageFacts:
     disk_format: str
     size: int
     min_ram: int = 0
+    min_disk: int = 0
+    size_known: bool = True
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,7 +98,7 @@ class CloudFacts:
 
     :ivar microversions: {compute, volume or placement: highest microversion
         of its API}
-    :ivar services: types in keystone's catalog
+    :ivar services: types in keystone's catalog, of the region
     :ivar nfs_volume_types: names of the volume types whose volumes lie on NFS
     :ivar images: the smallest first
     :ivar raw_images_allowed: whether glance takes raw images

@@ -19,7 +19,6 @@ import json
 import socket
 
 from oslo_log import log
-from tempest.lib import exceptions as lib_exc
 
 from tempest_format_plugin import cloud
 from tempest_format_plugin.discovery import facts
@@ -48,9 +47,10 @@ def look(only=(), at_once=AT_ONCE, told=lambda words: None):
     """
     manager = cloud.admin()
     told('asking nova for its compute services')
-    names = sorted(service['host'] for service in
-                   manager.services_client.list_services(
-                       binary='nova-compute')['services'])
+    services = {service['host']: service for service in
+                manager.services_client.list_services(
+                    binary='nova-compute')['services']}
+    names = sorted(services)
     asked = _Asked(manager)
     addresses = asked.addresses()
     problems = [f'nova has no compute host {name}' for name in only
@@ -59,16 +59,31 @@ def look(only=(), at_once=AT_ONCE, told=lambda words: None):
     with futures.ThreadPoolExecutor(at_once) as pool:
         looked_at = {pool.submit(_look_at, name, addresses): name
                      for name in names}
-        for number, one in enumerate(futures.as_completed(looked_at), 1):
-            told(f'looked at {looked_at[one]}, {number} of {len(names)} hosts')
+        try:
+            for number, one in enumerate(futures.as_completed(looked_at), 1):
+                told(f'looked at {looked_at[one]}, {number} of {len(names)} '
+                     f'hosts')
+        except KeyboardInterrupt:
+            # Or all hosts that are left would be looked at first.
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     told('asking the APIs')
     found = facts.CloudFacts(
-        hosts=tuple(one.result() for one in looked_at),
+        hosts=tuple(dataclasses.replace(
+            one.result(), out_of_service=_out_of_service(services[name]))
+            for one, name in looked_at.items()),
         microversions=asked.microversions(), services=asked.services,
         images=asked.images(), raw_images_allowed=asked.raw_images_allowed(),
         **asked.volumes())
     return dataclasses.replace(
         found, problems=(*problems, *asked.problems))
+
+
+def _out_of_service(service):
+    """Return why nova puts no servers on a service's host, None if it does."""
+    if service.get('status') == 'disabled':
+        return 'disabled'
+    return 'down' if service.get('state') == 'down' else None
 
 
 def _look_at(name, addresses):
@@ -105,7 +120,7 @@ def _address(name, addresses):
 class _Asked:
     """What the APIs of a cloud say, and what they wouldn't.
 
-    :ivar services: types in keystone's catalog
+    :ivar services: types in keystone's catalog, of [identity] region
     :ivar problems: what they wouldn't, a line each
     """
 
@@ -118,14 +133,16 @@ class _Asked:
     def _asking(self, what):
         try:
             yield
-        except lib_exc.TempestException as error:
-            self.problems.append(
-                f'{what}: {type(error).__name__}: '
-                f'{" ".join(str(error).split())[:LONGEST]}')
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             LOG.debug('%s', what, exc_info=True)
             self.problems.append(
                 f'{what}: the answer makes no sense ({error!r})')
+        except Exception as error:
+            # tempest's, and those of urllib3 that it lets through.
+            LOG.debug('%s', what, exc_info=True)
+            self.problems.append(
+                f'{what}: {type(error).__name__}: '
+                f'{" ".join(str(error).split())[:LONGEST]}')
 
     def addresses(self):
         with self._asking("the addresses of nova's hypervisors"):
@@ -136,9 +153,20 @@ class _Asked:
 
     def _services(self):
         with self._asking("keystone's catalog"):
-            return tuple(sorted({
-                one['type'] for one in
-                self._manager.catalog_client.show_catalog()['catalog']}))
+            found = {
+                one['type']: {endpoint['region']
+                              for endpoint in one['endpoints']}
+                for one in
+                self._manager.catalog_client.show_catalog()['catalog']}
+            region, regions = cloud.region(), set().union(*found.values())
+            if region in regions:
+                return tuple(sorted(name for name, having in found.items()
+                                    if region in having))
+            # tempest takes the first endpoint then.
+            self.problems.append(
+                f"keystone's catalog has no region {region}, only "
+                f"{', '.join(sorted(regions))}: set [identity] region")
+            return tuple(sorted(found))
         return ()
 
     def microversions(self):
@@ -185,11 +213,16 @@ class _Asked:
         with self._asking("glance's images"):
             listed = self._manager.image_client_v2.list_images(
                 {'status': 'active', 'visibility': 'public',
+                 'sort_key': 'size', 'sort_dir': 'asc',
+                 # The most that glance gives at once.
                  'limit': 1000})['images']
             return tuple(sorted(
                 (facts.ImageFacts(
                     one['id'], one['name'] or '', one['disk_format'],
-                    one.get('virtual_size') or one['size'], one['min_ram'])
+                    one.get('virtual_size') or one['size'], one['min_ram'],
+                    one['min_disk'],
+                    size_known=bool(one.get('virtual_size'))
+                    or one['disk_format'] != 'qcow2')
                  for one in listed
                  if one['disk_format'] in facts.FILE_BACKENDS
                  and not one.get('os_hidden')),
@@ -215,8 +248,13 @@ def _highest(document, field):
 
 def _pool(found):
     told = found['capabilities']
+    protocol = told.get('storage_protocol') or 'unknown'
+    if isinstance(protocol, list):
+        # All names of one: cinder/scheduler/host_manager.py,
+        # get_storage_protocol_variants.
+        protocol = protocol[0]
     return facts.PoolFacts(
-        found['name'], told.get('storage_protocol') or 'unknown',
+        found['name'], protocol,
         backend=told.get('volume_backend_name'),
         vendor=told.get('vendor_name'),
         driver_version=told.get('driver_version'))

@@ -91,6 +91,8 @@ def _of_report(host, address, report):
     if driver not in ('', 'libvirt'):
         problems.append(f'its compute_driver is {conf["compute_driver"]}, not '
                         f'libvirt')
+        # What the options of libvirt are set to means nothing there.
+        conf = {}
     return facts.HostFacts(
         host, address, deployment=name,
         images_type=conf.get('images_type'),

@@ -87,8 +87,9 @@ def propose(found, hosts_file=None):
         should look at
     """
     notes = []
+    in_service = sum(not host.out_of_service for host in found.hosts)
     options = {
-        'compute': {'min_compute_nodes': len(found.hosts) or 1,
+        'compute': {'min_compute_nodes': in_service or 1,
                     'max_microversion': 'latest'},
         # What libvirt can do, and tempest takes for missing.
         'compute-feature-enabled': {
@@ -130,7 +131,12 @@ def _images(found, disk_format, notes):
             f'{len(found.images)} images are public, {first.name} is the '
             f'smallest: what [compute] image_ref names must write '
             f'[disk_format] boot_marker to its serial console when it is up')
-    disk = -(-max(first.size, other.size) // _GIB)
+    notes += [f'glance doesn\'t tell how large the disk of {image.name} is: '
+              f'[disk_format] flavor_disk may have to be larger'
+              for image in found.images
+              if image in (first, other) and not image.size_known]
+    disk = max(-(-max(first.size, other.size) // _GIB),
+               first.min_disk, other.min_disk)
     if disk > 1:
         disk_format['flavor_disk'] = disk
     ram = max(first.min_ram, other.min_ram)
@@ -145,6 +151,10 @@ def _hosts(found, hosts_file, notes):
     notes += [f'{host.host}: its name or its address {host.address} can\'t be '
               f'an option\'s value'
               for host in found.hosts if not _can_be_named(host)]
+    notes += [f'{host.host}: nova-compute is {host.out_of_service} there: '
+              f'tests would get no server on it, so it is not among '
+              f'compute_backends'
+              for host in found.hosts if host.out_of_service]
     most, overrides = _most(usable)
     options = {'profile': most} | overrides if most else {}
     differing = hosts_that_differ(found).get('hosts', {})
@@ -155,9 +165,11 @@ def _hosts(found, hosts_file, notes):
             f'{", ".join(differing)}: not deployed as most are; "discover '
             f'--hosts-file FILE" writes a file for [disk_format] hosts_file '
             f'that says how')
-    if usable:
+    in_service = [host for host in usable if not host.out_of_service]
+    if in_service:
         options['compute_backends'] = ','.join(
-            f'{host.host}:{host.images_type}' for host in usable)
+            f'{host.host}:{host.images_type}' for host in in_service)
+    if usable:
         options['compute_addresses'] = ','.join(
             f'{host.host}:{host.address}' for host in usable)
     return options

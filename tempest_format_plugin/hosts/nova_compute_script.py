@@ -48,7 +48,6 @@ one reads, in the container if it runs in one. Prints
 nothing leaves the host but what is shown here.
 """
 
-import configparser
 import contextlib
 import glob
 import importlib.util
@@ -78,6 +77,9 @@ _CONTAINER = re.compile(
     r'(?P<runtime>docker|libpod)(?:[-/]|_parent/libpod-)(?P<id>[0-9a-f]{64})')
 _RUNTIMES = {'docker': 'docker', 'libpod': 'podman'}
 _UNIT = re.compile(r'/(?P<unit>[^/]+\.service)(?:/|$)')
+# The title of a process that cotyledon runs, as oslo.service does nova-compute
+# with threads. It lies over the process's arguments and environment.
+_TITLE = re.compile(r'[^/]*: master process \[(?P<argv>.*)\]$', re.DOTALL)
 _PACKAGE = re.compile(r'nova-(?P<version>[^-]+)(?:-py[\d.]+)?\.'
                       r'(?:dist|egg)-info$')
 
@@ -100,12 +102,8 @@ class Config:
         # before all files.
         self._environment = environment or {}
         self._base_dir = base_dir
-        # No section may pass its values on to the others.
-        self._parser = configparser.ConfigParser(
-            delimiters=('=', ':'), comment_prefixes=('#', ';'),
-            strict=False, interpolation=None, empty_lines_in_values=False,
-            default_section='')
-        self._parser.optionxform = str
+        # By section and name.
+        self._values = {}
         if not sum(self._read(path) for path in paths):
             raise ConfigError(
                 f'expected a configuration of nova-compute, found none of '
@@ -114,30 +112,46 @@ class Config:
     def _read(self, path):
         try:
             with open(path, encoding='utf-8') as source:
-                self._parser.read_file(source)
+                self._parse(path, source)
         except FileNotFoundError:
             return False
         except OSError as error:
             raise ConfigError(f'{path}: {error.strerror}')
         except UnicodeDecodeError as error:
             raise ConfigError(f'{path}: expected UTF-8: {error}')
-        except configparser.Error as error:
-            # Its message would show the line, which may hold a secret.
-            line = getattr(error, 'lineno', None) or error.errors[0][0]
-            raise ConfigError(f'{path}: line {line} is neither a section nor '
-                              f'an option')
         return True
+
+    def _parse(self, path, lines):
+        """Take what a file says, as oslo_config/iniparser.py does.
+
+        configparser takes some lines otherwise: those after a comment among
+        the lines of one value.
+        """
+        section = key = None
+        for number, line in enumerate(lines, 1):
+            line = line.rstrip()
+            option = re.match('([^=:]+)[=:](.*)', line)
+            if not line or line[0] in '#;':
+                key = None
+            elif line[0] in ' \t' and key is not None:
+                self._values[key] += '\n' + line.lstrip()
+            elif line[0] == '[' and line[-1] == ']' and len(line) > 2:
+                section, key = line[1:-1], None
+                if section != 'DEFAULT':
+                    section = section.lower()
+            elif line[0] in ' \t[' or section is None or option is None:
+                # The line itself may hold a secret.
+                raise ConfigError(f'{path}: line {number} is neither a '
+                                  f'section nor an option')
+            else:
+                key = section, option.group(1).strip()
+                self._values[key] = without_quotes(option.group(2).strip())
 
     def get(self, section, name, default=None):
         value = self._environment.get('OS_{}__{}'.format(
             section.upper(), name.upper()))
         if value is None:
-            value = self._parser.get(section, name, fallback=None)
-        if value is None:
-            return default
-        # oslo.config takes one pair of quotes off.
-        if len(value) > 1 and value[0] == value[-1] and value[0] in '"\'':
-            value = value[1:-1]
+            value = self._values.get((section, name), default)
         return value
 
     def get_boolean(self, section, name, default):
@@ -155,8 +169,9 @@ class Config:
         None if one of them isn't known here.
         """
         parts = []
+        # oslo.config knows both ways to write a dollar sign.
         for text, name in re.findall(r'([^$]+)|\$(?:\$|\{?([\w.]+)\}?)?',
-                                     value):
+                                     value.replace('\\$', '$$')):
             if not name:
                 parts.append(text or '$')
                 continue
@@ -175,7 +190,16 @@ class Config:
         value = self.get(section or 'DEFAULT', option, DEFAULTS.get(name))
         if value is None and name == 'pybasedir':
             return self._base_dir
+        if value is None and name == 'host':
+            return socket.gethostname()
         return value
+
+
+def without_quotes(value):
+    """Return a value without the pair of quotes that may be around it."""
+    if value and value[0] == value[-1] and value[0] in '"\'':
+        return value[1:-1]
+    return value
 
 
 def images_type(config):
@@ -236,16 +260,20 @@ class Process:
     def __init__(self, pid):
         self._dir = os.path.join(PROC, str(pid))
         self.argv = self._without_interpreter(
-            self._read('cmdline').split('\0')[:-1])
+            self._read('cmdline').rstrip('\0').split('\0'))
         # The root of what it sees, which may be a container's.
         self.root = os.path.join(self._dir, 'root')
 
     @staticmethod
     def _without_interpreter(argv):
-        if argv and re.match(r'python[\d.]*$', os.path.basename(argv[0])):
+        title = _TITLE.match(argv[0])
+        if title is not None:
+            return title.group('argv').split(' ')
+        if re.match(r'python[\d.]*$', os.path.basename(argv[0])):
             rest = argv[1:]
             while rest and rest[0].startswith('-'):
-                rest.pop(0)
+                # These two have a value.
+                rest = rest[2 if rest[0][-1] in 'WX' else 1:]
             return rest
         return argv
 
@@ -459,9 +487,10 @@ def running():
               'marks': [path for path in MARKS if os.path.exists(path)]}
     if os.geteuid() != 0:
         raise ConfigError('expected to be root')
-    libvirt = list(processes(LIBVIRT_DAEMONS))
-    if libvirt:
-        report['libvirt'] = describe(libvirt[0])
+    for daemon in processes(LIBVIRT_DAEMONS):
+        with contextlib.suppress(OSError):
+            report['libvirt'] = describe(daemon)
+            break
     found = list(processes(('nova-compute',)))
     if len(found) != 1:
         report['problems'].append(
@@ -469,19 +498,35 @@ def running():
                 len(found) or 'none'))
         return report
     process, = found
-    report['nova_compute'] = describe(process)
-    argv, environment = process.argv, process.environment
-    home, working_dir = process.home, process.working_dir
-    # From here on this process sees files as nova-compute does, and nothing
-    # of its own.
-    os.chroot(process.root)
-    os.chdir(working_dir)
+    try:
+        nova_compute = describe(process)
+        argv, environment = process.argv, process.environment
+        home = process.home
+        enter(process)
+    except OSError as error:
+        report['problems'].append(
+            f'expected nova-compute to go on running, could not look at it: '
+            f'{error.strerror}')
+        return report
+    report['nova_compute'] = nova_compute
     report['nova'], base = package(process.program)
     try:
         report['conf'] = facts(config_files(argv, home), environment, base)
     except ConfigError as error:
         report['problems'].append(str(error))
     return report
+
+
+def enter(process):
+    """Have this process see files as another does, and nothing of its own."""
+    working_dir = process.working_dir
+    # What isn't imported by now would be a container's.
+    sys.path.clear()
+    os.chroot(process.root)
+    os.chdir('/')
+    # It may have been deleted.
+    with contextlib.suppress(OSError):
+        os.chdir(working_dir)
 
 
 def main(paths):

@@ -16,6 +16,7 @@ import pathlib
 
 import fixtures
 from tempest import clients
+from tempest import config
 from tempest.lib import auth
 from tempest.lib import exceptions as lib_exc
 
@@ -43,6 +44,10 @@ class AdminTest(base.TestCase):
                     admin_project_name='o', admin_domain_name='d')
         conf.config(group='identity', uri_v3='http://k/v3')
         self.conf = conf
+        # How tempest reaches keystone, and everything else.
+        self.useFixture(fixtures.MockPatchObject(
+            config, 'service_client_config',
+            return_value={'ca_certs': '/ca', 'proxy_url': 'http://p'}))
         self.manager = self.useFixture(fixtures.MockPatchObject(
             clients, 'Manager')).mock
         self.credentials = self.useFixture(fixtures.MockPatchObject(
@@ -53,7 +58,7 @@ class AdminTest(base.TestCase):
         self.credentials.assert_called_once_with(
             'http://k/v3', identity_version='v3', username='a', password='p',
             project_name='o', domain_name='d', user_domain_name='d',
-            project_domain_name='d')
+            project_domain_name='d', ca_certs='/ca', proxy_url='http://p')
 
     def test_option_that_is_not_set(self):
         self.conf.config(group='auth', admin_password=None)

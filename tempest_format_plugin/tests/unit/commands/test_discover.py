@@ -55,6 +55,13 @@ class DiscoverTest(base.CommandTestCase):
         self.assertIn('# - host-1: no virsh\n', printed)
         self.look.assert_called_once_with(['host-1', 'h'], 3, mock.ANY)
 
+    def test_orders_to_the_terminal(self):
+        self.look.return_value = facts.CloudFacts(hosts=(
+            found.host(problems=('a\x1b]0;x\x07b\r\x9bc\nd',)),))
+        _, printed, said = self.run_command()
+        self.assertEqual('discover: host-1: a\\x1b]0;x\\x07b \\x9bc d\n', said)
+        self.assertTrue(printed.replace('\n', '').isprintable())
+
     def test_nothing(self):
         for error in (lib_exc.Unauthorized('password = secret'),
                       OSError('no route'), KeyError('x')):
@@ -69,6 +76,12 @@ class DiscoverTest(base.CommandTestCase):
         self.assertEqual(2, status)
         self.assertIn('--config-file /nowhere: expected a file, found none',
                       said)
+
+    def test_interrupted(self):
+        self.look.side_effect = KeyboardInterrupt
+        self.assertEqual(
+            (2, '', 'discover: stopped before there was anything to tell\n'),
+            self.run_command())
 
     def test_added_to_a_file(self):
         path = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'c'

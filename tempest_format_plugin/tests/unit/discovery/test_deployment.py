@@ -43,6 +43,29 @@ class ParseTest(base.TestCase):
             self.assertIn('nova_compute_script on h: expected the JSON',
                           str(error))
 
+    def test_fields_of_other_types(self):
+        """A host that says nonsense is no reason to fail for all others."""
+        daemon = found.report()['nova_compute']
+        conf = found.report()['conf']
+        wrong = [{name: value} for name in found.report()
+                 for value in (5, {}, [5], True, 'x')
+                 # Those that it may have.
+                 if (name, value) not in (('sudo', True), ('nova', 'x'))]
+        for part, values in (('nova_compute', daemon), ('libvirt', daemon),
+                             ('conf', conf)):
+            wrong += [{part: values | {name: value}}
+                      for name in values for value in (5, {}, [])]
+        wrong.append({'conf': conf | {'instances_path': 'relative'}})
+        wrong.append({'libvirt': daemon | {
+            'container': {'runtime': 'x', 'name': 'x'}}})
+        for fields in wrong:
+            text = json.dumps(found.report() | fields)
+            error = self.assertRaises(exceptions.ObservationError,
+                                      deployment.parse, text, host='h')
+            self.assertLess(len(str(error)), 600)
+        self.assertRaises(exceptions.ObservationError, deployment.parse,
+                          '[' * 100000, host='h')
+
     def test_version_is_the_scripts(self):
         self.assertEqual(nova_compute_script.VERSION, deployment.VERSION)
 

@@ -13,6 +13,7 @@
 import json
 import socket
 import threading
+import time
 from unittest import mock
 
 import fixtures
@@ -27,7 +28,13 @@ from tempest_format_plugin.tests.unit import base
 from tempest_format_plugin.tests.unit.discovery import found
 
 IMAGE = {'id': 'i-1', 'name': 'cirros', 'disk_format': 'qcow2', 'size': 10,
-         'virtual_size': 100, 'min_ram': 0}
+         'virtual_size': 100, 'min_ram': 0, 'min_disk': 2}
+
+
+def service(name, *regions):
+    """Return a service of keystone's catalog."""
+    return {'type': name, 'endpoints': [
+        {'region': region} for region in regions or ['RegionOne']]}
 
 
 class LookTest(base.TestCase):
@@ -50,7 +57,7 @@ class LookTest(base.TestCase):
                 {'service': {'host': 'host-2'}, 'host_ip': '192.0.2.2'},
                 {'service': {'host': 'ironic'}, 'host_ip': None}]}
         self.manager.catalog_client.show_catalog.return_value = {
-            'catalog': [{'type': name} for name in (
+            'catalog': [service(name) for name in (
                 'compute', 'volumev3', 'block-storage', 'image')]}
         self.manager.compute_versions_client.list_versions.return_value = {
             'versions': [{'version': ''}, {'version': '2.9'},
@@ -82,6 +89,7 @@ class LookTest(base.TestCase):
             'vendor_name': 'V', 'driver_version': '1.0'}}
 
     def look_at_host(self, connection, address):
+        time.sleep(0.001)
         self.looked_at.append(connection.endpoint.address)
         return found.host(connection.endpoint.host, address=address)
 
@@ -94,7 +102,8 @@ class LookTest(base.TestCase):
                            'volume': '3.71'},
             services=('block-storage', 'compute', 'image', 'volumev3'),
             nfs_volume_types=('b',),
-            images=(facts.ImageFacts('i-1', 'cirros', 'qcow2', 100),),
+            images=(facts.ImageFacts('i-1', 'cirros', 'qcow2', 100,
+                                     min_disk=2),),
             raw_images_allowed=True), find.look())
         # As the catalog calls it, whatever tempest.conf does.
         self.manager.volume_v3.TypesClient.assert_called_with(
@@ -109,6 +118,17 @@ class LookTest(base.TestCase):
         self.patch(socket, 'getaddrinfo', return_value=[])
         find.look()
         self.assertEqual({'host-1', 'host-2'}, set(self.looked_at))
+
+    def test_services_that_nova_does_not_use(self):
+        self.services = {'a': ('enabled', 'up'), 'b': ('disabled', 'up'),
+                         'c': ('enabled', 'down'), 'd': ('disabled', 'down')}
+        self.manager.services_client.list_services.side_effect = (
+            lambda binary: {'services': [
+                {'host': name, 'status': status, 'state': state}
+                for name, (status, state) in self.services.items()]})
+        self.assertEqual(
+            {'a': None, 'b': 'disabled', 'c': 'down', 'd': 'disabled'},
+            {one.host: one.out_of_service for one in find.look().hosts})
 
     def test_only_some(self):
         found_out = find.look(['host-2', 'host-9'])
@@ -142,6 +162,17 @@ class LookTest(base.TestCase):
         self.assertEqual('looked at host-', words[1][:15])
         self.assertIn('2 of 2 hosts', words[2])
 
+    def test_interrupted(self):
+        self.services = [f'host-{number}' for number in range(50)]
+
+        def interrupt(words):
+            if 'looked at' in words:
+                raise KeyboardInterrupt
+        self.assertRaises(KeyboardInterrupt, find.look, told=interrupt,
+                          at_once=1)
+        # What had begun ends, no other begins.
+        self.assertLess(len(self.looked_at), 50)
+
     def test_nobody_gets_in(self):
         self.manager.services_client.list_services.side_effect = (
             lib_exc.Forbidden)
@@ -173,13 +204,41 @@ class LookTest(base.TestCase):
             self.assertIn('the answer makes no sense', problem)
         self.assertEqual({'compute': '2.104'}, found_out.microversions)
 
+    def test_api_that_is_not_there(self):
+        # tempest lets the errors of urllib3 through.
+        self.pools.side_effect = ConnectionError('no route to host')
+        self.types.return_value = {'volume_types': [{
+            'name': 'a', 'extra_specs': None}]}
+        found_out = find.look()
+        self.assertEqual(
+            "cinder's pools: ConnectionError: no route to host",
+            found_out.problems[0])
+        self.assertIn("cinder's volume types: the answer makes no sense "
+                      "(AttributeError(", found_out.problems[1])
+        self.assertEqual(2, len(found_out.hosts))
+
     def test_no_cinder(self):
         self.manager.catalog_client.show_catalog.return_value = {
-            'catalog': [{'type': 'compute'}]}
+            'catalog': [service('compute')]}
         found_out = find.look()
         self.assertEqual(((), (), ()), (found_out.pools, found_out.problems,
                                         found_out.nfs_volume_types))
         self.assertNotIn('volume', found_out.microversions)
+
+    def test_regions(self):
+        catalog = [service('compute', 'a', 'b'), service('volumev3', 'b')]
+        self.manager.catalog_client.show_catalog.return_value = {
+            'catalog': catalog}
+        for region, services, problems in (
+                ('a', ('compute',), ()),
+                ('b', ('compute', 'volumev3'), ()),
+                ('c', ('compute', 'volumev3'), (
+                    "keystone's catalog has no region c, only a, b: set "
+                    "[identity] region",))):
+            self.conf.config(group='identity', region=region)
+            found_out = find.look()
+            self.assertEqual((services, problems), (found_out.services,
+                                                    found_out.problems))
 
     def test_nfs_volume_types(self):
         def types(*pools):
@@ -194,15 +253,21 @@ class LookTest(base.TestCase):
         self.assertEqual((), types(self.pool('x', 'NFS'),
                                    self.pool('x', 'iSCSI')))
         self.assertEqual((), types())
+        # cinder may name all that a protocol is called.
+        self.assertEqual(('a', 'any'), types(self.pool('x', ['NFS', 'nfs'])))
+        self.assertEqual('NFS', find.look().pools[0].storage_protocol)
 
     def test_images(self):
         self.images.return_value = {'images': [
             IMAGE, IMAGE | {'id': 'i-2', 'disk_format': 'raw', 'size': 50,
                             'virtual_size': None},
+            IMAGE | {'id': 'i-5', 'size': 200, 'virtual_size': None},
             IMAGE | {'id': 'i-3', 'disk_format': 'iso'},
             IMAGE | {'id': 'i-4', 'os_hidden': True}]}
-        self.assertEqual(['i-2', 'i-1'],
-                         [one.id for one in find.look().images])
+        self.assertEqual([('i-2', True), ('i-1', True), ('i-5', False)], [
+            (one.id, one.size_known) for one in find.look().images])
+        # Of more than glance gives at once these are the first.
+        self.assertEqual('size', self.images.call_args.args[0]['sort_key'])
 
     def test_no_raw_images(self):
         self.schema.return_value['properties']['disk_format']['enum'] = [

@@ -121,6 +121,8 @@ class LookTest(base.TestCase):
             ('its compute_driver is ironic.IronicDriver, not libvirt',),
             self.look(supervised=True, conf={
                 'compute_driver': 'ironic.IronicDriver'}).problems)
+        self.assertIsNone(self.look(supervised=True, conf={
+            'compute_driver': 'ironic.IronicDriver'}).images_type)
         self.assertEqual((), self.look(
             supervised=True, conf={'compute_driver': None}).problems)
 

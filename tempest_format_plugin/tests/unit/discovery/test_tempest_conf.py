@@ -51,6 +51,18 @@ class ProposeTest(base.TestCase):
         self.assertEqual(2, self.options('compute', *hosts)[
             'min_compute_nodes'])
 
+    def test_host_that_is_out_of_service(self):
+        hosts = (found.host(), found.host('host-2', out_of_service='down'))
+        options = self.options('disk_format', *hosts)
+        self.assertEqual(
+            ('host-1:raw', 'host-1:192.0.2.1,host-2:192.0.2.1', 1),
+            (options['compute_backends'], options['compute_addresses'],
+             self.options('compute', *hosts)['min_compute_nodes']))
+        self.assertIn('host-2: nova-compute is down there',
+                      self.notes(*hosts)[0])
+        self.assertNotIn('compute_backends', self.options(
+            'disk_format', hosts[1]))
+
     def test_host_without_backend(self):
         self.assertEqual(
             'host-1:raw', self.options(
@@ -126,6 +138,14 @@ class ProposeTest(base.TestCase):
         self.assertNotIn('flavor_disk', self.options('disk_format'))
         self.assertEqual(2, self.options('disk_format', images=[
             found.image(1, size=2 ** 30 + 1)])['flavor_disk'])
+
+    def test_disk_that_an_image_needs(self):
+        self.assertEqual(20, self.options('disk_format', images=[
+            found.image(1, min_disk=20)])['flavor_disk'])
+        self.assertIn(
+            "glance doesn't tell how large the disk of image 2 is",
+            self.notes(images=[found.image(1), found.image(
+                2, 'qcow2', size_known=False)])[0])
 
     def test_no_image(self):
         self.assertNotIn('image_ref', self.options('compute', images=()))

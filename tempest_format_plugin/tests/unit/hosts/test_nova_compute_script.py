@@ -114,6 +114,39 @@ class FactsTest(base.TestCase):
                 '[libvirt]\n;images_type = c\nimages_type = "raw"\n'
                 '#images_type = d\n').get, ('host', 'images_type'))))
 
+    def test_values_of_several_lines(self):
+        # What stands below an option goes on with it, a comment too.
+        self.assertEqual(('qcow2', 'a\n# b\nhost = c'), tuple(map(self.facts(
+            '[DEFAULT]\nx = a\n    # b\n    use_cow_images = false\n'
+            'host = a\n\t# b\n  host = c').get, ('images_type', 'host'))))
+
+    def test_as_oslo_config(self):
+        """The same values as oslo.config itself, or refused as by it."""
+        for text in (
+                'host = "a', 'host = "a"b"', "host = 'a\"", 'host = "a" "b"',
+                'host = "a"\n  "b"', 'host="', 'host =\ta ; b # c',
+                'host:a=b', 'host = a:b', '[X]\n[DEFAULT ]\nhost = a',
+                'host = a\n\n  b', '  host = a', '[a]b]\nhost = c',
+                'host = a\n[libvirt]x', 'host = a\n[]', 'host = a\n[b',
+                'host = a\n= b', 'host = a\nb', 'host = a\\\n',
+                'host = a\n#\n b', 'host = a\x0cb\n', 'Host = a',
+                'host = a\r\n  b\r\n', '[LIBVIRT]\nimages_type = raw'):
+            path = self.write(f'[DEFAULT]\n{text}')
+            conf = cfg.ConfigOpts()
+            conf.register_opt(cfg.StrOpt('host', default='node-1'))
+            conf.register_opt(cfg.StrOpt('images_type', default='qcow2'),
+                              group='libvirt')
+            try:
+                conf([], default_config_files=[path])
+            except cfg.ConfigFileParseError:
+                self.assertRaises(self.script.ConfigError, self.script.facts,
+                                  [path])
+                continue
+            found = self.script.facts([path])
+            self.assertEqual(
+                (conf.host or 'node-1', conf.libvirt.images_type),
+                (found['host'], found['images_type']), text)
+
     def test_paths_of_paths(self):
         for text, expected in (
                 ('state_path = /var/lib/nova', '/var/lib/nova/instances'),
@@ -126,7 +159,9 @@ class FactsTest(base.TestCase):
                 ('instances_path = /i/$libvirt.images_type\n'
                  '[libvirt]\nimages_type = raw', '/i/raw'),
                 ('instances_path = /a$$b', '/a$b'),
+                ('instances_path = /a\\$b', '/a$b'),
                 ('instances_path = /a$', '/a$'),
+                ('instances_path = /i/$host', '/i/node-1'),
                 ('instances_path = $my_ip/i', None),
                 ('instances_path = $instances_path', None),
                 ('state_path = $a\na = $state_path', None)):
@@ -222,6 +257,7 @@ class RunningTest(base.TestCase):
             setattr(self, name, self.useFixture(fixtures.MockPatchObject(
                 os, name, return_value=0)).mock)
         self.useFixture(fixtures.EnvironmentVariable('SUDO_UID'))
+        self.useFixture(fixtures.MonkeyPatch('sys.path', [*sys.path]))
         self.conf = self.directory / 'nova.conf'
         self.conf.write_text('[DEFAULT]\nhost = h\npassword = secret\n')
         self.process(1, ['/sbin/init'])
@@ -262,7 +298,9 @@ class RunningTest(base.TestCase):
                          (found['conf']['host'], found['problems'],
                           found['marks'], found['sudo']))
         self.chroot.assert_called_once_with(f'{self.proc}/20/root')
-        self.chdir.assert_called_once_with('/var/lib/nova')
+        self.chdir.assert_called_with('/var/lib/nova')
+        # Nothing is imported from what may be a container.
+        self.assertEqual([], sys.path)
         self.assertNotIn('secret', json.dumps(found))
 
     def test_container(self):
@@ -346,6 +384,42 @@ class RunningTest(base.TestCase):
         self.assertIsNone(found['conf'])
         self.assertEqual([f'{self.conf}: line 1 is neither a section nor an '
                           f'option'], found['problems'])
+
+    def test_title(self):
+        # As cotyledon sets it, with all that comes after it in memory.
+        self.process(20, [
+            f'nova-compute: master process [/opt/bin/nova-compute '
+            f'--config-file {self.conf}]', '', ''], 1)
+        self.process(21, ['nova-compute: ServiceWrapper worker(0)'], 20)
+        found = self.running()
+        self.assertEqual(('/opt/bin/nova-compute', 'h'), (
+            found['nova_compute']['program'], found['conf']['host']))
+
+    def test_options_of_python(self):
+        for pid, options in enumerate((
+                ['-X', 'dev'], ['-Xdev', '-s'], ['-bW', 'ignore', '-E'],
+                ['-Wd'], ['-I', '-S'])):
+            self.process(100 + pid, ['/x/python3', *options,
+                                     '/x/nova-compute', '--debug'], 1)
+            self.assertEqual(
+                ['/x/nova-compute', '--debug'],
+                nova_compute_script.Process(100 + pid).argv, options)
+
+    def test_ends_meanwhile(self):
+        self.nova_compute()
+        self.process(30, ['/usr/sbin/libvirtd'], 1)
+        self.chroot.side_effect = FileNotFoundError(2, 'No such file')
+        found = self.running()
+        self.assertEqual(
+            (None, None, ['expected nova-compute to go on running, could not '
+                          'look at it: No such file']),
+            (found['nova_compute'], found['conf'], found['problems']))
+        self.assertIsNotNone(found['libvirt'])
+
+    def test_deleted_working_directory(self):
+        self.nova_compute()
+        self.chdir.side_effect = [None, FileNotFoundError]
+        self.assertEqual('h', self.running()['conf']['host'])
 
     def test_gone_meanwhile(self):
         self.nova_compute()
