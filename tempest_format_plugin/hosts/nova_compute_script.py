@@ -54,6 +54,7 @@ import importlib.util
 import json
 import os
 import re
+import shlex
 import socket
 import subprocess
 import sys
@@ -296,10 +297,7 @@ class Process:
     @property
     def environment(self):
         """Those of its environment variables that oslo.config reads."""
-        pairs = (pair.partition('=')[::2]
-                 for pair in self._read('environ').split('\0'))
-        return {name: value for name, value in pairs
-                if re.match('OS_[A-Z0-9_]+__', name)}
+        return options_in(self._read('environ').split('\0'))
 
     @property
     def home(self):
@@ -323,6 +321,16 @@ class Process:
     @property
     def network(self):
         return os.readlink(os.path.join(self._dir, 'ns/net'))
+
+
+def options_in(environment):
+    """Return {name: value} of the variables that oslo.config reads.
+
+    :param environment: texts NAME=VALUE
+    """
+    pairs = (pair.partition('=')[::2] for pair in environment)
+    return {name: value for name, value in pairs
+            if re.match('OS_[A-Z0-9_]+__', name)}
 
 
 def processes(names):
@@ -500,7 +508,9 @@ def running():
     process, = found
     try:
         nova_compute = describe(process)
-        argv, environment = process.argv, process.environment
+        argv = process.argv
+        environment = (process.environment
+                       or environment_of_unit(nova_compute['unit']))
         home = process.home
         enter(process)
     except OSError as error:
@@ -515,6 +525,26 @@ def running():
     except ConfigError as error:
         report['problems'].append(str(error))
     return report
+
+
+def environment_of_unit(unit):
+    """Return what systemd sets of the variables that oslo.config reads.
+
+    A process that shows a title has written it over its own environment.
+
+    :param unit: None: it isn't of one
+    """
+    if unit is None:
+        return {}
+    try:
+        done = subprocess.run(
+            ['systemctl', 'show', '--property=Environment', '--value', unit],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, timeout=30, check=False)
+        words = shlex.split(done.stdout.decode('utf-8', 'replace'))
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return {}
+    return options_in(words)
 
 
 def enter(process):

@@ -368,6 +368,26 @@ class RunningTest(base.TestCase):
         self.assertEqual('raw', found['conf']['images_type'])
         self.assertNotIn('secret', json.dumps(found))
 
+    def test_environment_under_a_title(self):
+        # cotyledon's title, which lies where the environment was.
+        show = self.useFixture(fixtures.MockPatchObject(
+            nova_compute_script.subprocess, 'run')).mock
+        show.return_value.stdout = (
+            b'OS_LIBVIRT__IMAGES_TYPE=raw "OS_DEFAULT__HOST=a b" X=secret\n')
+        self.nova_compute(cgroup='0::/system.slice/nova-compute.service')
+        found = self.running()
+        self.assertEqual(('raw', 'a b'), (found['conf']['images_type'],
+                                          found['conf']['host']))
+        self.assertIn('nova-compute.service', show.call_args.args[0])
+        self.assertNotIn('secret', json.dumps(found))
+
+    def test_no_systemd(self):
+        self.useFixture(fixtures.MockPatchObject(
+            nova_compute_script.subprocess, 'run',
+            side_effect=FileNotFoundError))
+        self.nova_compute(cgroup='0::/system.slice/nova-compute.service')
+        self.assertEqual('h', self.running()['conf']['host'])
+
     def test_sudo(self):
         self.useFixture(fixtures.EnvironmentVariable('SUDO_UID', '1000'))
         self.assertTrue(self.running()['sudo'])
