@@ -78,10 +78,13 @@ class Command(command.Command):
         """
         words = printable.printable(' '.join(
             redaction.redact(words).split()))
-        with contextlib.suppress(OSError, ValueError):
-            if sys.stderr is not None:
-                print(f'{type(self).__name__.lower()}: {words}',
-                      file=sys.stderr, flush=True)
+        if sys.stderr is None:
+            return
+        try:
+            print(f'{type(self).__name__.lower()}: {words}', file=sys.stderr,
+                  flush=True)
+        except OSError:
+            _discard(sys.stderr)
 
 
 @contextlib.contextmanager
@@ -98,9 +101,16 @@ def standard_output():
         yield sys.stdout
         sys.stdout.flush()
     except OSError:
-        # Python would try again at its end, and complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard(sys.stdout)
         raise
+
+
+def _discard(stream):
+    """Have what else goes to a stream, which nobody reads, go nowhere.
+
+    Python would try again at its end, and make that its exit status.
+    """
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def positive(text):
