@@ -55,6 +55,11 @@ LAB = {
     # They edit the files of servers on the hosts.
     'test_audit.TestAudit',
     'test_observation.TestObservation',
+    # They make users and a container there.
+    'test_host_access.TestHostAccess',
+    # The jobs about these bugs run the same operations.
+    'test_audit.TestAuditAfterColdMigration',
+    'test_audit.TestAuditAfterNfsSnapshot',
 }
 # Tests with these attributes are for one job alone.
 ATTRIBUTES = {
