@@ -86,8 +86,8 @@ class SshServer(fixtures.Fixture):
         return ssh.Endpoint(**{
             'host': 'node-1', 'address': '127.0.0.1', 'port': self.port,
             'user': 'stack', 'key_file': str(self.directory / 'id_user'),
-            'known_hosts_file': self.known_hosts, 'connect_timeout': 10,
-            'command_timeout': 10, **values})
+            'known_hosts_file': self.known_hosts, 'connect_timeout': 60,
+            'command_timeout': 60, **values})
 
     def drop(self):
         """Close all connections, as a host does that goes down."""
@@ -188,7 +188,8 @@ class _Session(paramiko.ServerInterface):
 
 
 def _pump(source, send):
-    with contextlib.suppress(OSError):
+    # paramiko's for a connection that is closed meanwhile is the second.
+    with contextlib.suppress(OSError, EOFError):
         for piece in iter(functools.partial(source.read1, 65536), b''):
             send(piece)
 
