@@ -211,18 +211,9 @@ def as_dicts(verdicts):
         'reason': redaction.redact(verdict.reason),
         'tables': {moment: redaction.redact(text)
                    for moment, text in verdict.tables.items()},
-        'data': _redacted(verdict.data),
+        'data': redaction.redact_data(verdict.data),
         'evidence': list(verdict.evidence),
     } for verdict in verdicts]
-
-
-def _redacted(data):
-    """Return data of JSON with the secrets out of its texts."""
-    if isinstance(data, dict):
-        return {key: _redacted(value) for key, value in data.items()}
-    if isinstance(data, list):
-        return [_redacted(value) for value in data]
-    return redaction.redact(data) if isinstance(data, str) else data
 
 
 def _verdict(test):

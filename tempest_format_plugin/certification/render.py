@@ -36,7 +36,7 @@ FORMAT_VERSION = 1
 
 def as_json(certificate):
     """Return a certificate as JSON; of evidence only the names are there."""
-    return json.dumps(redaction_of({
+    return json.dumps(redaction.redact_data({
         'format_version': FORMAT_VERSION,
         'outcome': certificate.outcome,
         'certified': certificate.certified,
@@ -62,18 +62,6 @@ def as_json(certificate):
         'not_listed': certificate.unlisted,
         'told': certificate.told,
     }), indent=1) + '\n'
-
-
-def redaction_of(data):
-    """Return data of JSON with the secrets out of its texts."""
-    if isinstance(data, dict):
-        # In one, as a name tells that its value is a secret.
-        return {key: redaction.redact(f'{key} = {value}')[len(key) + 3:]
-                if isinstance(value, str) else redaction_of(value)
-                for key, value in data.items()}
-    if isinstance(data, (list, tuple)):
-        return [redaction_of(value) for value in data]
-    return redaction.redact(data) if isinstance(data, str) else data
 
 
 def junit(certificate):

@@ -46,11 +46,10 @@ class Audit(base.Command):
     but of some nothing could be told, 3 where there was no audit.
     """
 
+    usage_status = NO_AUDIT
+
     def get_parser(self, prog_name):
         parser = super().get_parser(prog_name)
-        # argparse's own exit status says something else here.
-        parser.error = lambda message: parser.exit(
-            NO_AUDIT, f'{parser.format_usage()}audit: {message}\n')
         parser.add_argument(
             '--host', action='append', default=[], metavar='HOST',
             help='servers of this compute host; may be repeated')

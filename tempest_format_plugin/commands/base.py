@@ -29,10 +29,21 @@ CONF = config.CONF
 
 
 class Command(command.Command):
-    """A command that goes by a tempest.conf."""
+    """A command that goes by a tempest.conf.
+
+    :cvar usage_status: the exit status for wrong arguments, where argparse's
+        own says something else; None: argparse's
+    """
+
+    usage_status = None
 
     def get_parser(self, prog_name):
         parser = super().get_parser(prog_name)
+        if self.usage_status is not None:
+            name = type(self).__name__.lower()
+            parser.error = lambda message: parser.exit(
+                self.usage_status,
+                f'{parser.format_usage()}{name}: {message}\n')
         parser.add_argument(
             '--config-file', help='tempest.conf (default: as tempest run)')
         return parser

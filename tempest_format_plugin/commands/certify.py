@@ -68,12 +68,10 @@ class Certify(base.Command):
     run; 3 where there was no run.
     """
 
+    usage_status = certificates.NO_RUN
+
     def get_parser(self, prog_name):
         parser = super().get_parser(prog_name)
-        # argparse's own exit status says something else here.
-        parser.error = lambda message: parser.exit(
-            certificates.NO_RUN,
-            f'{parser.format_usage()}certify: {message}\n')
         parser.add_argument(
             '--list', action='append', choices=lists.load(), dest='lists',
             help='the tests to run (default: headline); may be repeated: '

@@ -119,6 +119,18 @@ def redact(text):
     return ''.join(redact_lines(lines))[:-1]
 
 
+def redact_data(data):
+    """Return data of JSON with the secrets out of its texts."""
+    if isinstance(data, dict):
+        # In one, as a name tells that its value is a secret.
+        return {key: redact(f'{key} = {value}')[len(key) + 3:]
+                if isinstance(value, str) else redact_data(value)
+                for key, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [redact_data(value) for value in data]
+    return redact(data) if isinstance(data, str) else data
+
+
 def redact_lines(lines):
     """Yield lines with MASK in place of each secret: see redact.
 
